@@ -1,0 +1,32 @@
+/** Names of circuits and sector sizes: pure data that every step of the flow shares. */
+
+/** The four proofs a storage provider makes. */
+export type ProofKind = 'porep-c2' | 'snap-update' | 'window-post' | 'winning-post'
+
+export type SectorSizeTag = '2k' | '8m' | '512m' | '32g' | '64g'
+
+export type CircuitFamily = 'porep' | 'snap' | 'wpost' | 'winning'
+
+/** Names one circuit, and so one `.params` file: `porep-32g`, `wpost-32g`, … */
+export type CircuitId = `${CircuitFamily}-${SectorSizeTag}`
+
+export const SECTOR_SIZE_TAGS: readonly SectorSizeTag[] = ['2k', '8m', '512m', '32g', '64g']
+
+/** Sector sizes in bytes. */
+export const SECTOR_SIZE_BYTES: Readonly<Record<SectorSizeTag, number>> = {
+  '2k': 2 ** 11,
+  '8m': 2 ** 23,
+  '512m': 2 ** 29,
+  '32g': 2 ** 35,
+  '64g': 2 ** 36,
+}
+
+export function circuitIdOf(family: CircuitFamily, size: SectorSizeTag): CircuitId {
+  return `${family}-${size}`
+}
+
+/** Splits a circuit id into its two halves. */
+export function parseCircuitId(circuitId: CircuitId): { readonly family: CircuitFamily; readonly size: SectorSizeTag } {
+  const [family, size] = circuitId.split('-') as [CircuitFamily, SectorSizeTag]
+  return { family, size }
+}

@@ -1,0 +1,93 @@
+/**
+ * The one interface that every device implements (WebAssembly in `cpu/`, WebGPU in `webgpu/`); `prove-batch.ts` is written
+ * once against it and runs inside the device's worker.
+ *
+ * Assignments, rows and quotients stay on the device: what crosses is the compact witness and ranges of the SRS one way, a few
+ * points the other way. Every method that computes works in units of at most about 200 ms, reports each through
+ * {@link Run.unit} and stops between units when the signal aborts (it then rejects with `signal.reason` and frees what it made).
+ */
+import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
+import type { Query } from '../params/layout.ts'
+
+/** What a running computation reports to, and obeys. */
+export interface Run {
+  readonly signal: AbortSignal
+  /** Called after each unit of device work, with the share (0 to 1) of this call that is done. */
+  unit(share: number): void
+}
+
+/** A circuit's shape as loaded on a device; shared by all partitions. */
+export interface DeviceShape {
+  readonly shape: CircuitShape
+  release(): void
+}
+
+/** One partition on the device: its assignment, and the scalars of every query once {@link ProvingDevice.quotient} ran. */
+export interface Assignment {
+  readonly shape: DeviceShape
+  release(): void
+}
+
+/** Imported points of a range of one query. */
+export interface DevicePoints {
+  readonly group: 'g1' | 'g2'
+  readonly count: number
+  release(): void
+}
+
+export interface ProvingDevice {
+  readonly kind: 'cpu' | 'webgpu'
+  /** For logs, status and errors, e.g. the adapter's name. */
+  readonly name: string
+  /** Largest evaluation domain, as log2, that this device can serve. */
+  readonly maxLog2Domain: number
+  /** How many points of a group to load at once (for a range of the SRS): the best trade of memory and speed here. */
+  rangePoints(group: 'g1' | 'g2'): number
+
+  loadShape(shape: CircuitShape): Promise<DeviceShape>
+
+  /** Takes a witness over, fills in what is derived, and evaluates A·z and B·z. */
+  assign(shape: DeviceShape, witness: CompactWitness, run: Run): Promise<Assignment>
+
+  /** Turns the rows of an assignment into the m − 1 coefficients of the quotient h (six transforms). */
+  quotient(assignment: Assignment, run: Run): Promise<void>
+
+  /**
+   * Imports points from bellperson's uncompressed big-endian encoding (96 or 192 bytes each).
+   * @throws {SrsUnavailableError} a coordinate not below p, a point off the curve, or infinity; `details.received` has its index in the range.
+   */
+  loadPoints(group: 'g1' | 'g2', bytes: Uint8Array, run: Run): Promise<DevicePoints>
+
+  /**
+   * Sums `points[i] · scalar[first + i]` over the range, for every assignment, where scalar k belongs to point k of the query
+   * (fact sheet §8.1: `l` all aux; `a` all inputs, then aux dense in A; `b` ONE, then aux dense in B; `h` the quotient).
+   * @returns one sum per assignment, uncompressed big-endian (96 or 192 bytes; infinity has the flag 0x40).
+   */
+  multiexp(
+    points: DevicePoints,
+    query: Query,
+    first: number,
+    assignments: readonly Assignment[],
+    run: Run,
+  ): Promise<Uint8Array[]>
+
+  /**
+   * Multiples of one base, for a set-up.
+   * @param base uncompressed big-endian
+   * @param scalars 32 bytes little-endian each, canonical
+   * @param out receives one uncompressed big-endian point per scalar (infinity for 0)
+   */
+  fixedBaseMultiples(
+    group: 'g1' | 'g2',
+    base: Uint8Array,
+    scalars: Uint8Array,
+    out: Uint8Array,
+    run: Run,
+  ): Promise<void>
+
+  /** Known answers for field, transform and sums. Rejects if the device computes wrong. */
+  selfTest(run: Run): Promise<void>
+
+  /** Frees everything, ends every thread. Idempotent. */
+  close(): Promise<void>
+}
