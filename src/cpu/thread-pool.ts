@@ -1,0 +1,283 @@
+/**
+ * The threads of the CPU device: worker_threads over one shared WebAssembly memory, each with its own instances of the kernels
+ * and a private scratch block.
+ *
+ * Tasks are handed out one by one: a thread gets its next task when it has answered the last, so threads of unequal speed
+ * finish together, and cancelling takes no longer than one task. Runs that overlap are served in the order in which they came.
+ */
+import { readFile } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { Worker } from 'node:worker_threads'
+import type { ErrorObject } from '../errors.ts'
+import { EngineClosedError, fromErrorObject, toErrorObject, WorkerExitedError } from '../errors.ts'
+import type { Run } from '../groth16/proving-device.ts'
+import { MemoryArena } from './arena.ts'
+import type { KernelBackend } from './relaxed-simd.ts'
+import { chooseBackend } from './relaxed-simd.ts'
+import type { ThreadPool } from './thread-context.ts'
+import { ARENA_BASE } from './thread-context.ts'
+import { wasmFile, workerFile } from './wasm-file.ts'
+
+/** 4 GiB in pages of 64 KiB: all that 32-bit addresses reach. */
+export const MAXIMUM_PAGES = 65_536
+const PAGE_BYTES = 65_536
+const INITIAL_PAGES: number = ARENA_BASE / PAGE_BYTES + 16
+
+/**
+ * Private memory of a thread. A batch of 2,048 affine additions parks 640 bytes a pair (655 KiB); a transform keeps rows of
+ * 2^15 elements of 32 bytes (1 MiB).
+ */
+export const SCRATCH_BYTES: number = 2 * 2 ** 20
+
+/** What a thread is started with. */
+export interface ThreadStart {
+  readonly memory: WebAssembly.Memory
+  readonly kernels: WebAssembly.Module
+  readonly circuit: WebAssembly.Module
+  readonly scratch: number
+  readonly scratchBytes: number
+  /** URLs of modules whose `THREAD_TASKS` are added to the built-in ones. */
+  readonly taskModules: readonly string[]
+}
+
+/** A task on its way to a thread. */
+export interface TaskMessage {
+  readonly task: string
+  readonly args: unknown
+}
+
+/** A thread's answer: `ready` once after its start, then one a task. */
+export type ThreadMessage =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'done'; readonly value: unknown }
+  | { readonly kind: 'failed'; readonly error: ErrorObject }
+
+export interface ComputePoolOptions {
+  /** @default availableParallelism() */
+  readonly threads?: number | undefined
+  /** @default 'auto' */
+  readonly backend?: 'auto' | KernelBackend | undefined
+  /** @default SCRATCH_BYTES */
+  readonly scratchBytes?: number | undefined
+  readonly taskModules?: readonly URL[] | undefined
+}
+
+/** One call of {@link ComputePool.run}. */
+interface PendingRun {
+  readonly task: string
+  readonly args: readonly unknown[]
+  readonly results: unknown[]
+  readonly unit: (share: number) => void
+  readonly settle: (failure: { readonly reason: unknown } | undefined) => void
+  next: number
+  active: number
+  done: number
+  failure: { readonly reason: unknown } | undefined
+}
+
+interface Thread {
+  readonly worker: Worker
+  current: { readonly run: PendingRun; readonly index: number } | undefined
+}
+
+/** `running`, until a thread dies (`failed`) or {@link ComputePool.close} is called (`closed`); neither is left again. */
+type PoolState = 'running' | 'failed' | 'closed'
+
+export class ComputePool implements ThreadPool {
+  readonly memory: WebAssembly.Memory
+  readonly arena: MemoryArena
+  readonly backend: KernelBackend
+  readonly #threads: Thread[] = []
+  readonly #runs: PendingRun[] = []
+  #state: PoolState = 'running'
+  #failure: Error | undefined
+  #ended: Promise<void> | undefined
+
+  private constructor(memory: WebAssembly.Memory, backend: KernelBackend) {
+    this.memory = memory
+    this.arena = new MemoryArena(memory, MAXIMUM_PAGES)
+    this.backend = backend
+  }
+
+  /**
+   * Compiles the kernels once and starts the threads.
+   * @throws {Error} if a module can't be read or compiled, or a thread fails to start
+   */
+  static async create(options: ComputePoolOptions = {}): Promise<ComputePool> {
+    const backend = chooseBackend(options.backend ?? 'auto')
+    const [kernels, circuit] = await Promise.all([
+      compile(backend === 'fma' ? 'kernels-fma' : 'kernels-int'),
+      compile('circuit'),
+    ])
+    const memory = new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: MAXIMUM_PAGES, shared: true })
+    const pool = new ComputePool(memory, backend)
+    const scratchBytes = options.scratchBytes ?? SCRATCH_BYTES
+    const taskModules = (options.taskModules ?? []).map((url) => url.href)
+    const starts: Promise<void>[] = []
+    try {
+      for (let i = 0; i < (options.threads ?? availableParallelism()); i++) {
+        const scratch = pool.arena.allocate(scratchBytes)
+        const start: ThreadStart = { memory, kernels, circuit, scratch, scratchBytes, taskModules }
+        starts.push(pool.#start(start, i))
+      }
+      await Promise.all(starts)
+    } catch (error) {
+      await Promise.allSettled(starts)
+      await pool.close()
+      throw error
+    }
+    return pool
+  }
+
+  get threads(): number {
+    return this.#threads.length
+  }
+
+  run<A, R>(task: string, args: readonly A[], run: Run): Promise<R[]> {
+    const { signal } = run
+    return new Promise<R[]>((resolve, reject) => {
+      if (this.#state !== 'running') return reject(this.#failure as Error)
+      if (signal.aborted) return reject(signal.reason)
+      if (args.length === 0) return resolve([])
+      const onAbort = (): void => {
+        pending.failure ??= { reason: signal.reason }
+        this.#settleIfIdle(pending)
+      }
+      const results: R[] = new Array(args.length)
+      const pending: PendingRun = {
+        task,
+        args,
+        results,
+        unit: (share) => run.unit(share),
+        settle: (failure) => {
+          signal.removeEventListener('abort', onAbort)
+          if (failure === undefined) resolve(results)
+          else reject(failure.reason)
+        },
+        next: 0,
+        active: 0,
+        done: 0,
+        failure: undefined,
+      }
+      signal.addEventListener('abort', onAbort, { once: true })
+      this.#runs.push(pending)
+      this.#dispatch()
+    })
+  }
+
+  /** Ends all threads; runs that are not finished reject. Idempotent. */
+  close(): Promise<void> {
+    return this.#end('closed', new EngineClosedError('The CPU device is closed'))
+  }
+
+  async #start(start: ThreadStart, index: number): Promise<void> {
+    const worker = new Worker(workerFile('cpu/compute-thread.js'), {
+      workerData: start,
+      name: `wgzk-compute-${index}`,
+      execArgv: [],
+    })
+    const thread: Thread = { worker, current: undefined }
+    this.#threads.push(thread)
+    await new Promise<void>((resolve, reject) => {
+      let cause: unknown
+      worker.on('message', (message: ThreadMessage) => {
+        if (message.kind === 'ready') resolve()
+        else this.#answered(thread, message)
+      })
+      worker.on('messageerror', (error) => {
+        cause = error
+        void worker.terminate()
+      })
+      worker.on('error', (error) => {
+        cause = error
+      })
+      worker.on('exit', (code) => {
+        const task = thread.current === undefined ? 'idle' : `running ${thread.current.run.task}`
+        const error = new WorkerExitedError(
+          `Compute thread ${index} of the CPU device exited (code ${code}, ${task})`,
+          {
+            cause,
+          },
+        )
+        // Either may come first: the start fails, or, once started, everything that the pool runs.
+        reject(error)
+        if (this.#state === 'running') void this.#end('failed', error)
+      })
+    })
+  }
+
+  #answered(thread: Thread, message: Exclude<ThreadMessage, { kind: 'ready' }>): void {
+    const current = thread.current
+    if (current === undefined) return
+    const { run, index } = current
+    thread.current = undefined
+    run.active--
+    run.done++
+    if (message.kind === 'failed') run.failure ??= { reason: fromErrorObject(message.error) }
+    else {
+      run.results[index] = message.value
+      // The thread's next task first: reporting may take its time.
+      this.#dispatch()
+      try {
+        if (run.failure === undefined) run.unit(run.done / run.args.length)
+      } catch (error) {
+        run.failure ??= { reason: error }
+      }
+    }
+    this.#settleIfIdle(run)
+    this.#dispatch()
+  }
+
+  /** Gives every idle thread the next task of the oldest run that has one left. */
+  #dispatch(): void {
+    if (this.#state !== 'running') return
+    for (const thread of this.#threads) {
+      while (thread.current === undefined) {
+        const run = this.#runs.find(
+          (candidate) => candidate.failure === undefined && candidate.next < candidate.args.length,
+        )
+        if (run === undefined) return
+        const index = run.next++
+        const message: TaskMessage = { task: run.task, args: run.args[index] }
+        try {
+          thread.worker.postMessage(message)
+          thread.current = { run, index }
+          run.active++
+        } catch (error) {
+          run.failure ??= { reason: error }
+          this.#settleIfIdle(run)
+        }
+      }
+    }
+  }
+
+  /** A run ends when nothing of it is on a thread and nothing more will be: its memory may be freed then. */
+  #settleIfIdle(run: PendingRun): void {
+    if (run.active > 0 || (run.failure === undefined && run.done < run.args.length)) return
+    const position = this.#runs.indexOf(run)
+    if (position < 0) return
+    this.#runs.splice(position, 1)
+    run.settle(run.failure)
+  }
+
+  /** The first reason to end wins; runs reject when all threads are gone, so that none still writes to memory. */
+  #end(state: 'failed' | 'closed', failure: Error): Promise<void> {
+    if (this.#state === 'running') {
+      this.#state = state
+      this.#failure = failure
+    }
+    this.#ended ??= Promise.all(this.#threads.map(({ worker }) => worker.terminate())).then(() => {
+      for (const run of this.#runs.splice(0)) run.settle({ reason: failure })
+    })
+    return this.#ended
+  }
+}
+
+async function compile(name: string): Promise<WebAssembly.Module> {
+  const file = wasmFile(name)
+  try {
+    return await WebAssembly.compile(await readFile(file))
+  } catch (error) {
+    throw new Error(`The WebAssembly module ${name} can't be loaded: ${toErrorObject(error).message}`, { cause: error })
+  }
+}

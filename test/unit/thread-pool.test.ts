@@ -1,0 +1,127 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { ComputePool } from '../../src/cpu/thread-pool.ts'
+import { EngineClosedError, WorkerExitedError } from '../../src/errors.ts'
+import type { Run } from '../../src/groth16/proving-device.ts'
+
+const TASKS = new URL('../support/fault-tasks.js', import.meta.url)
+const run = (signal: AbortSignal = new AbortController().signal, shares: number[] = []): Run => ({
+  signal,
+  unit: (share) => shares.push(share),
+})
+
+let pool: ComputePool
+const open = async (threads: number): Promise<ComputePool> => {
+  pool = await ComputePool.create({ threads, taskModules: [TASKS] })
+  return pool
+}
+afterEach(() => pool.close())
+
+describe('ComputePool', () => {
+  it('runs tasks on all threads, keeps the order of results and reports each unit', async () => {
+    await open(2)
+    const shares: number[] = []
+    const results = await pool.run('square', [1, 2, 3, 4], run(undefined, shares))
+    expect(results).toEqual([1, 4, 9, 16])
+    expect(shares).toEqual([0.25, 0.5, 0.75, 1])
+    expect(new Set(await pool.run('threadOf', [20, 20, 20, 20], run())).size).toBe(2)
+    expect(await pool.run('square', [], run())).toEqual([])
+  })
+
+  it('gives each thread a scratch block of its own and one memory to all', async () => {
+    await open(2)
+    const blocks = await pool.run<unknown, { scratch: number; scratchBytes: number }>('scratch', [0, 0], run())
+    const [a, b] = blocks.map((block) => block.scratch) as [number, number]
+    expect(Math.abs(a - b)).toBeGreaterThanOrEqual(blocks[0]?.scratchBytes as number)
+    const address = pool.arena.allocate(1)
+    await pool.run('write', [{ address, value: 42 }], run())
+    expect(new Uint8Array(pool.memory.buffer)[address]).toBe(42)
+  })
+
+  it('rejects with the error of a task, class and message kept, and goes on afterwards', async () => {
+    await open(1)
+    await expect(pool.run('fail', ['out of range'], run())).rejects.toMatchObject({
+      name: 'RangeError',
+      message: 'out of range',
+    })
+    await expect(pool.run('nothing', [0], run())).rejects.toThrow('No task is called nothing')
+    await expect(pool.run('uncloneable', [0], run())).rejects.toThrow(/could not be cloned/)
+    await expect(pool.run('square', [() => 0], run())).rejects.toThrow(/could not be cloned/)
+    expect(await pool.run('square', [3], run())).toEqual([9])
+  })
+
+  it('stops handing out after a failure and waits for what runs', async () => {
+    await open(2)
+    const shares: number[] = []
+    const args = Array.from({ length: 50 }, (_, index) => ({ index, at: 3 }))
+    await expect(pool.run('failAt', args, run(undefined, shares))).rejects.toThrow('task 3')
+    expect(shares.length).toBeLessThan(10)
+  })
+
+  it('rejects with the reason of an abort: before, while tasks run, and while it waits behind another run', async () => {
+    await open(1)
+    await expect(pool.run('square', [1], run(AbortSignal.abort('never')))).rejects.toBe('never')
+
+    const during = new AbortController()
+    const running = pool.run('sleep', Array(100).fill(10), run(during.signal))
+    setTimeout(() => during.abort('enough'), 30)
+    await expect(running).rejects.toBe('enough')
+
+    const waiting = new AbortController()
+    const first = pool.run('sleep', [100], run())
+    const second = pool.run('square', [1], run(waiting.signal))
+    waiting.abort('gone')
+    await expect(second).rejects.toBe('gone')
+    await first
+  })
+
+  it('serves overlapping runs in order', async () => {
+    await open(1)
+    const order: string[] = []
+    await Promise.all([
+      pool.run('sleep', [10, 10], run()).then(() => order.push('first')),
+      pool.run('square', [1], run()).then(() => order.push('second')),
+    ])
+    expect(order).toEqual(['first', 'second'])
+  })
+
+  it('rejects the pending run and all later ones when a thread dies', async () => {
+    await open(2)
+    const pending = [pool.run('sleep', [60_000], run()), pool.run('exit', [3], run())]
+    for (const settled of await Promise.allSettled(pending)) {
+      expect(settled).toMatchObject({ status: 'rejected', reason: { code: 'ERR_WORKER_EXITED' } })
+    }
+    await expect(pool.run('square', [1], run())).rejects.toBeInstanceOf(WorkerExitedError)
+  })
+
+  it('names the thread, the exit code and the task in that error', async () => {
+    await open(1)
+    await expect(pool.run('exit', [3], run())).rejects.toThrow(/Compute thread 0 .* \(code 3, running exit\)/)
+  })
+
+  it('fails to start when a task module is missing', async () => {
+    await open(1)
+    const missing = new URL('./no-such-module.js', import.meta.url)
+    await expect(ComputePool.create({ threads: 2, taskModules: [missing] })).rejects.toBeInstanceOf(WorkerExitedError)
+  })
+
+  it('close ends a task that never would, rejects it, and is idempotent', async () => {
+    await open(1)
+    const stuck = pool.run('loop', [0], run())
+    const closed = Promise.all([pool.close(), pool.close()])
+    await expect(stuck).rejects.toBeInstanceOf(EngineClosedError)
+    await closed
+    await expect(pool.run('square', [1], run())).rejects.toBeInstanceOf(EngineClosedError)
+  })
+
+  it('closes once the run is over when its reporter throws', async () => {
+    await open(1)
+    const broken: Run = {
+      signal: new AbortController().signal,
+      unit: () => {
+        throw new Error('broken bar')
+      },
+    }
+    await expect(pool.run('square', [1, 2, 3], broken)).rejects.toThrow('broken bar')
+    expect(await pool.run('square', [2], run())).toEqual([4])
+  })
+})
