@@ -1,0 +1,197 @@
+/**
+ * What the engine tells while it works: results, progress and the event map.
+ *
+ * Events are sent through a private emitter. A listener is the embedder's code: if it throws or rejects, the job it was told
+ * about must not fail, so every call is guarded and the failure goes to `error` listeners, and to the log where there are none.
+ */
+import { EventEmitter } from 'eventemitter3'
+import type { CircuitId, ProofKind } from './circuit/circuit-id.ts'
+import type { ProverError } from './errors.ts'
+import type { Logger } from './logger.ts'
+
+export interface ProofTimings {
+  /** From `prove()` to the first reservation, checks of the request included. */
+  readonly queueMs: number
+  /** Opening and checking the parameters, as far as this job waited for it. */
+  readonly srsLoadMs: number
+  /** Making witnesses, summed over the partitions. */
+  readonly synthesisMs: number
+  /** On a device, summed over the partitions. */
+  readonly gpuMs: number
+  readonly verifyMs: number
+  /** From `prove()` to the result. */
+  readonly totalMs: number
+}
+
+export interface ProofResult<K extends ProofKind = ProofKind> {
+  readonly jobId: string
+  readonly kind: K
+  readonly circuitId: CircuitId
+  /** 192 bytes per partition, in partition order: what the chain message carries. */
+  readonly proof: Uint8Array
+  readonly partitions: number
+  /** Every result is verified before it is returned. */
+  readonly verified: true
+  /** True if it was made with development parameters: worthless on a real network. */
+  readonly development: boolean
+  readonly timings: ProofTimings
+}
+
+export interface JobRef {
+  readonly id: string
+  readonly kind: ProofKind
+  readonly circuitId: CircuitId
+  readonly requestId?: string | undefined
+}
+
+/** Same words as cuzk's status page, so one dashboard reads both. */
+export type PartitionState = 'pending' | 'synthesizing' | 'synth_done' | 'gpu' | 'done' | 'failed'
+
+export interface JobProgress {
+  readonly job: JobRef
+  /** 0 to 1, never falling, also inside a phase. */
+  readonly fraction: number
+  /** Partitions done, of `total`. */
+  readonly done: number
+  readonly total: number
+  /** Estimate from measured rates; absent until there is one. */
+  readonly remainingMs?: number
+}
+
+export interface PartitionEvent {
+  readonly job: JobRef
+  readonly index: number
+  readonly total: number
+  readonly state: PartitionState
+  readonly previous: PartitionState
+  /** Ms spent in `previous`. */
+  readonly elapsedMs: number
+  readonly gpu?: number
+}
+
+export interface EngineEvents {
+  /** A job passed validation and waits in the queue. */
+  queued: (event: { readonly job: JobRef; readonly position: number }) => void
+  /** A job's first partition got its reservation. */
+  active: (event: { readonly job: JobRef }) => void
+  /** One partition moved to another state. */
+  partition: (event: PartitionEvent) => void
+  /** A job's share of finished work grew. */
+  progress: (event: JobProgress) => void
+  completed: (event: { readonly job: JobRef; readonly result: ProofResult }) => void
+  failed: (event: { readonly job: JobRef; readonly error: ProverError }) => void
+  cancelled: (event: { readonly job: JobRef; readonly reason: unknown }) => void
+  /** A parameter file was loaded or evicted. */
+  srs: (event: {
+    readonly circuitId: CircuitId
+    readonly state: 'loading' | 'loaded' | 'evicted'
+    readonly bytes: number
+  }) => void
+  /** A reservation had to wait, or stopped waiting. */
+  memory: (event: {
+    readonly state: 'waiting' | 'granted'
+    readonly job: JobRef
+    readonly requestedBytes: number
+    readonly availableBytes: number
+  }) => void
+  /** A partition is tried again, and why. */
+  retry: (event: {
+    readonly job: JobRef
+    readonly index: number
+    readonly attempt: number
+    readonly error: ProverError
+  }) => void
+  /** A partition meant for a GPU runs on the CPU device, and why. */
+  fallback: (event: { readonly job: JobRef; readonly index: number; readonly error: ProverError }) => void
+  /** A device's result failed verification: the proof was not returned. */
+  verifyFailed: (event: { readonly job: JobRef; readonly index: number; readonly gpu: number }) => void
+  /** No unit of this partition ended within the stall time. */
+  stalled: (event: {
+    readonly job: JobRef
+    readonly index: number
+    readonly gpu: number
+    readonly silentMs: number
+  }) => void
+  /** By measured rates the job will miss its deadline. */
+  deadlineAtRisk: (event: { readonly job: JobRef; readonly deadline: Date; readonly estimate: Date }) => void
+  /** A device's worker became ready, or was lost. */
+  gpu: (event: {
+    readonly ordinal: number
+    readonly state: 'ready' | 'lost' | 'excluded' | 'quarantined' | 'closed'
+    readonly reason?: string
+  }) => void
+  /** The queue is empty and nothing runs. */
+  drained: () => void
+  /** A failure that belongs to no job: a listener that threw, a device that can't be restarted. */
+  error: (error: Error) => void
+}
+
+export type EventName = keyof EngineEvents
+
+/** What an event's listener is called with: one payload, or nothing. */
+export type EventPayload<E extends EventName> = Parameters<EngineEvents[E]>
+
+type AnyListener = (payload?: unknown) => unknown
+
+/** The engine's private emitter. Listeners run in order of registration, each guarded. */
+export class GuardedEmitter {
+  readonly #listeners = new EventEmitter<EventName>()
+  readonly #logger: Logger
+
+  constructor(logger: Logger) {
+    this.#logger = logger
+  }
+
+  on<E extends EventName>(event: E, listener: EngineEvents[E]): void {
+    this.#listeners.on(event, listener as AnyListener)
+  }
+
+  once<E extends EventName>(event: E, listener: EngineEvents[E]): void {
+    // Not the emitter's own `once`: `emit` below calls listeners itself and has to take them off before the call.
+    const single = (payload: unknown): unknown => {
+      this.off(event, listener)
+      return (listener as AnyListener)(payload)
+    }
+    single.listener = listener
+    this.#listeners.on(event, single)
+  }
+
+  off<E extends EventName>(event: E, listener: EngineEvents[E]): void {
+    for (const candidate of this.#listeners.listeners(event) as (AnyListener & { listener?: unknown })[]) {
+      if (candidate === listener || candidate.listener === listener) {
+        this.#listeners.off(event, candidate)
+        return
+      }
+    }
+  }
+
+  /** Calls every listener. Never throws; a listener that fails is reported as an `error` event. */
+  emit<E extends EventName>(event: E, ...payload: EventPayload<E>): void {
+    const listeners = this.#listeners.listeners(event) as AnyListener[]
+    if (event === 'error' && listeners.length === 0) this.#logger.error({ err: payload[0] }, 'engine error')
+    for (const listener of listeners) {
+      try {
+        const returned = listener(payload[0])
+        if (isThenable(returned)) returned.then(undefined, (error: unknown) => this.#listenerFailed(event, error))
+      } catch (error) {
+        this.#listenerFailed(event, error)
+      }
+    }
+  }
+
+  /** How many listeners an event has: senders of frequent events skip the work when it is 0. */
+  count(event: EventName): number {
+    return this.#listeners.listenerCount(event)
+  }
+
+  #listenerFailed(event: EventName, thrown: unknown): void {
+    const cause = thrown instanceof Error ? thrown : new Error(String(thrown))
+    // A failing `error` listener is only logged: telling it about itself would not end.
+    if (event === 'error') this.#logger.error({ err: cause }, 'a listener of "error" failed')
+    else this.emit('error', new Error(`a listener of "${event}" failed: ${cause.message}`, { cause }))
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+}

@@ -1,0 +1,291 @@
+/** Options of the engine: their types, defaults and checks. Sizes are …Bytes, times …Ms. */
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { InvalidOptionsError } from './errors.ts'
+import { type Logger, silentLogger } from './logger.ts'
+
+export interface MemoryOptions {
+  /** @default 'auto': the smaller of cgroup limit and system RAM, less `safetyMarginBytes` */
+  totalBytes?: number | 'auto' | undefined
+  /** @default the smaller of 5 GiB and a quarter of the machine */
+  safetyMarginBytes?: number | undefined
+  /** A cache entry idle for less than this stays, unless the first waiter outranks its last user or nothing is in flight. @default 300_000 */
+  evictionMinIdleMs?: number | undefined
+}
+
+export interface SynthesisOptions {
+  /** Partitions synthesized at once, on top of what the budget allows. @default 'auto': half the cores, at most 4 */
+  concurrency?: number | 'auto' | undefined
+  /** Synthesized partitions that may wait for a device. @default 1 */
+  lookahead?: number | undefined
+}
+
+export interface GpuSelector {
+  /** Substring of the adapter's device name. */
+  adapter?: string | undefined
+  /** Which of several adapters that match; needs `isolation: 'process'`. */
+  ordinal?: number | undefined
+}
+
+export interface GpuOptions {
+  /** 'auto': every hardware GPU, else the CPU device. 'cpu': the CPU device only. @default 'auto' */
+  devices?: 'auto' | 'cpu' | readonly GpuSelector[] | undefined
+  /** 'auto': threads, but a child process each for cards of the same name. @default 'auto' */
+  isolation?: 'auto' | 'thread' | 'process' | undefined
+  /** Accept software adapters (SwiftShader, llvmpipe): for tests. @default false */
+  allowSoftware?: boolean | undefined
+  /** Device memory the engine may use on each device. 'auto': what the driver's tools report, else 4 GiB, raised by successful allocations. @default 'auto' */
+  memoryBytes?: number | 'auto' | undefined
+  /** What happens when no GPU can do a partition: the CPU device where it can, with an event, or the error. @default 'cpu' */
+  fallback?: 'cpu' | 'never' | undefined
+  /** Limits asked for when a GPU is opened. @default what the adapter offers */
+  requiredLimits?: Readonly<Record<string, number>> | undefined
+}
+
+export interface CpuOptions {
+  /** Threads of the CPU device. @default 'auto': availableParallelism() */
+  threads?: number | 'auto' | undefined
+  /** 'auto': use it where the runtime has it and fma is exact. 'enable': also set the V8 flag that Node 20 needs (process-wide). @default 'auto' */
+  relaxedSimd?: 'auto' | 'enable' | 'never' | undefined
+}
+
+export interface EngineOptions {
+  /** Folder with the `v28-*.params` and `.vk` files. @default process.env.FIL_PROOFS_PARAMETER_CACHE, else /var/tmp/filecoin-proof-parameters */
+  parameterCache?: string | URL | undefined
+  /** Accept development parameters (known toxic waste: proofs are worthless on a real network). @default false */
+  allowDevelopmentParameters?: boolean | undefined
+  memory?: MemoryOptions | undefined
+  synthesis?: SynthesisOptions | undefined
+  gpu?: GpuOptions | undefined
+  cpu?: CpuOptions | undefined
+  /** Queued jobs past which `prove` rejects with `QueueFullError`. @default Infinity */
+  maxQueued?: number | undefined
+  /** @default none: nothing is logged */
+  logger?: Logger | undefined
+}
+
+export interface AbortOptions {
+  /** Aborts the call, which then rejects with `signal.reason`. */
+  signal?: AbortSignal | undefined
+}
+
+export interface CloseOptions {
+  /** Abort running jobs at their next unit instead of letting them finish. @default false */
+  force?: boolean | undefined
+  /** After this, as with `force`. @default none */
+  timeoutMs?: number | undefined
+}
+
+/** Every option with its value; sizes that depend on the machine's memory stay 'auto' until that is read. */
+export interface ResolvedOptions {
+  readonly parameterCache: string
+  readonly allowDevelopmentParameters: boolean
+  readonly memory: {
+    readonly totalBytes: number | 'auto'
+    readonly safetyMarginBytes: number | 'auto'
+    readonly evictionMinIdleMs: number
+  }
+  readonly synthesis: { readonly concurrency: number; readonly lookahead: number }
+  readonly gpu: {
+    readonly devices: 'auto' | 'cpu' | readonly GpuSelector[]
+    readonly isolation: 'auto' | 'thread' | 'process'
+    readonly allowSoftware: boolean
+    readonly memoryBytes: number | 'auto'
+    readonly fallback: 'cpu' | 'never'
+    readonly requiredLimits: Readonly<Record<string, number>>
+  }
+  readonly cpu: { readonly threads: number; readonly relaxedSimd: 'auto' | 'enable' | 'never' }
+  readonly maxQueued: number
+  readonly logger: Logger
+}
+
+/** Where Filecoin's software keeps parameters when no one says otherwise. */
+const DEFAULT_PARAMETER_CACHE = '/var/tmp/filecoin-proof-parameters'
+
+/** More threads than this gain nothing: the work of a phase is cut into some hundreds of tasks. */
+const MAX_THREADS = 256
+
+/**
+ * Checks options and fills in defaults.
+ * @throws {InvalidOptionsError} naming the option, what was expected and what came.
+ */
+export function resolveOptions(options: EngineOptions = {}): ResolvedOptions {
+  const root = section(options, '', [
+    'parameterCache',
+    'allowDevelopmentParameters',
+    'memory',
+    'synthesis',
+    'gpu',
+    'cpu',
+    'maxQueued',
+    'logger',
+    // `Engine.create` takes its signal in the same object.
+    'signal',
+  ])
+  const memory = section(root.memory, 'memory', ['totalBytes', 'safetyMarginBytes', 'evictionMinIdleMs'])
+  const synthesis = section(root.synthesis, 'synthesis', ['concurrency', 'lookahead'])
+  const gpu = section(root.gpu, 'gpu', [
+    'devices',
+    'isolation',
+    'allowSoftware',
+    'memoryBytes',
+    'fallback',
+    'requiredLimits',
+  ])
+  const cpu = section(root.cpu, 'cpu', ['threads', 'relaxedSimd'])
+  const cores = availableParallelism()
+  return {
+    parameterCache: folder(root.parameterCache),
+    allowDevelopmentParameters: flag(root.allowDevelopmentParameters, 'allowDevelopmentParameters', false),
+    memory: {
+      totalBytes: auto(memory.totalBytes, 'memory.totalBytes', (v, f) => integer(v, f, 1, Number.MAX_SAFE_INTEGER)),
+      safetyMarginBytes: auto(memory.safetyMarginBytes, 'memory.safetyMarginBytes', (v, f) =>
+        integer(v, f, 0, Number.MAX_SAFE_INTEGER),
+      ),
+      evictionMinIdleMs: integer(memory.evictionMinIdleMs ?? 300_000, 'memory.evictionMinIdleMs', 0, 2 ** 31 - 1),
+    },
+    synthesis: {
+      // One partition is synthesized on one core; the other half is left to the device's threads and the host.
+      concurrency:
+        orDefault(synthesis.concurrency, 'auto') === 'auto'
+          ? Math.min(4, Math.max(1, cores >> 1))
+          : integer(synthesis.concurrency, 'synthesis.concurrency', 1, MAX_THREADS, "or 'auto'"),
+      lookahead: integer(synthesis.lookahead ?? 1, 'synthesis.lookahead', 0, 1024),
+    },
+    gpu: {
+      devices: selectors(gpu.devices),
+      isolation: choice(gpu.isolation, 'gpu.isolation', ['auto', 'thread', 'process']),
+      allowSoftware: flag(gpu.allowSoftware, 'gpu.allowSoftware', false),
+      memoryBytes: auto(gpu.memoryBytes, 'gpu.memoryBytes', (v, f) => integer(v, f, 1, Number.MAX_SAFE_INTEGER)),
+      fallback: choice(gpu.fallback, 'gpu.fallback', ['cpu', 'never']),
+      requiredLimits: limits(gpu.requiredLimits),
+    },
+    cpu: {
+      threads:
+        orDefault(cpu.threads, 'auto') === 'auto'
+          ? Math.min(MAX_THREADS, cores)
+          : integer(cpu.threads, 'cpu.threads', 1, MAX_THREADS, "or 'auto'"),
+      relaxedSimd: choice(cpu.relaxedSimd, 'cpu.relaxedSimd', ['auto', 'enable', 'never']),
+    },
+    maxQueued:
+      orDefault(root.maxQueued, Number.POSITIVE_INFINITY) === Number.POSITIVE_INFINITY
+        ? Number.POSITIVE_INFINITY
+        : integer(root.maxQueued, 'maxQueued', 0, Number.MAX_SAFE_INTEGER, 'or Infinity'),
+    logger: loggerOption(root.logger),
+  }
+}
+
+/** Options of {@link Engine.close}, checked. */
+export function resolveCloseOptions(options: CloseOptions = {}): { force: boolean; timeoutMs: number | undefined } {
+  const root = section(options, '', ['force', 'timeoutMs'])
+  return {
+    force: flag(root.force, 'force', false),
+    timeoutMs: root.timeoutMs === undefined ? undefined : integer(root.timeoutMs, 'timeoutMs', 0, 2 ** 31 - 1),
+  }
+}
+
+/** An `AbortSignal` or nothing: checked once at the door, since a wrong one would only be noticed when it is needed. */
+export function resolveSignal(options: AbortOptions | undefined): AbortSignal | undefined {
+  const signal: unknown = options?.signal
+  if (signal === undefined || signal instanceof AbortSignal) return signal
+  return refuse('signal', 'an AbortSignal', signal)
+}
+
+function refuse(field: string, expected: string, value: unknown): never {
+  const received = describe(value)
+  throw new InvalidOptionsError(`option ${field}: expected ${expected}, got ${received}`, {
+    details: { field, expected, received },
+  })
+}
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object'
+  return String(value)
+}
+
+/** A misspelt option would be ignored without a word, so unknown names are refused. */
+function section(value: unknown, name: string, known: readonly string[]): Record<string, unknown> {
+  const field = name === '' ? 'options' : name
+  if (value === undefined) return {}
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) refuse(field, 'an object', value)
+  for (const key of Object.keys(value)) {
+    if (!known.includes(key)) refuse(name === '' ? key : `${name}.${key}`, `one of ${known.join(', ')}`, key)
+  }
+  return value as Record<string, unknown>
+}
+
+const orDefault = (value: unknown, fallback: unknown): unknown => (value === undefined ? fallback : value)
+
+function integer(value: unknown, field: string, least: number, most: number, or = ''): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most) return value
+  const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`
+  return refuse(field, `an integer ${range}${or === '' ? '' : ` ${or}`}`, value)
+}
+
+function auto(value: unknown, field: string, check: (value: unknown, field: string) => number): number | 'auto' {
+  return orDefault(value, 'auto') === 'auto' ? 'auto' : check(value, field)
+}
+
+function flag(value: unknown, field: string, byDefault: boolean): boolean {
+  if (value === undefined) return byDefault
+  return typeof value === 'boolean' ? value : refuse(field, 'true or false', value)
+}
+
+/** The first choice is the default. */
+function choice<const T extends string>(value: unknown, field: string, choices: readonly [T, ...T[]]): T {
+  if (value === undefined) return choices[0]
+  const found = choices.find((candidate) => candidate === value)
+  return found ?? refuse(field, choices.map((c) => `'${c}'`).join(' or '), value)
+}
+
+function folder(value: unknown): string {
+  // A variable that is set but empty counts as absent.
+  const given = value ?? (process.env.FIL_PROOFS_PARAMETER_CACHE || DEFAULT_PARAMETER_CACHE)
+  if (given instanceof URL) {
+    if (given.protocol !== 'file:') refuse('parameterCache', 'a path or a file: URL', given.href)
+    return fileURLToPath(given)
+  }
+  if (typeof given === 'string' && given !== '') return given
+  return refuse('parameterCache', 'a path or a file: URL', given)
+}
+
+function selectors(value: unknown): 'auto' | 'cpu' | readonly GpuSelector[] {
+  if (value === undefined || value === 'auto') return 'auto'
+  if (value === 'cpu') return 'cpu'
+  if (!Array.isArray(value) || value.length === 0) {
+    return refuse('gpu.devices', "'auto', 'cpu' or a list of selectors that is not empty", value)
+  }
+  return value.map((entry: unknown, index) => {
+    const field = `gpu.devices[${index}]`
+    const selector = section(entry, field, ['adapter', 'ordinal'])
+    const { adapter, ordinal } = selector
+    if (adapter !== undefined && (typeof adapter !== 'string' || adapter === '')) {
+      refuse(`${field}.adapter`, 'a part of a device name', adapter)
+    }
+    if (ordinal !== undefined) integer(ordinal, `${field}.ordinal`, 0, 1023)
+    return selector as GpuSelector
+  })
+}
+
+function limits(value: unknown): Readonly<Record<string, number>> {
+  if (value === undefined) return {}
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return refuse('gpu.requiredLimits', 'an object', value)
+  }
+  for (const [name, limit] of Object.entries(value)) {
+    integer(limit, `gpu.requiredLimits.${name}`, 0, Number.MAX_SAFE_INTEGER)
+  }
+  return value as Readonly<Record<string, number>>
+}
+
+function loggerOption(value: unknown): Logger {
+  if (value === undefined) return silentLogger
+  const logger = value as Record<string, unknown>
+  for (const method of ['trace', 'debug', 'info', 'warn', 'error', 'child']) {
+    if (typeof value !== 'object' || value === null || typeof logger[method] !== 'function') {
+      return refuse('logger', `an object with a method ${method}`, value)
+    }
+  }
+  return value as Logger
+}
