@@ -1,0 +1,157 @@
+/**
+ * Verification (Groth, "On the Size of Pairing-based Non-interactive Arguments", 2016, §3.2).
+ *
+ * One proof (A, B, C) for public inputs x holds if
+ *
+ *     e(A, B) = e(α, β) · e(X, γ) · e(C, δ),    X = ic₀ + Σ xᵢ·icᵢ₊₁
+ *
+ * Several proofs under one key are checked at once with random 128-bit weights zⱼ:
+ *
+ *     Π e(zⱼ·Aⱼ, Bⱼ) · e(−Σzⱼ·α, β) · e(−Σ zⱼ·Xⱼ, γ) · e(−Σ zⱼ·Cⱼ, δ) = 1
+ *
+ * If one of them does not hold, the product is 1 with a probability of 2^−128 (`bellperson::groth16::verify_proofs_batch`).
+ * With a single proof the weight is 1, and the equation is the first one.
+ */
+import { randomBytes } from 'node:crypto'
+import { bls12_381 } from '@noble/curves/bls12-381.js'
+import { decodeSumG1, PointEncodingError } from '../curve/encoding.ts'
+import { bigintMultiexp, type G1Multiexp } from '../curve/multiexp.ts'
+import { G1, type G1Point, type G2Point } from '../curve/points.ts'
+import { InvalidRequestError } from '../errors.ts'
+import { fromBytesBE, fromBytesLE, writeBytesLE } from '../field/bytes.ts'
+import type { VerifyingKey } from '../params/verifying-key.ts'
+import { decodeProof, PROOF_BYTES } from './proof.ts'
+
+const FR_MODULUS = bls12_381.fields.Fr.ORDER
+const SCALAR_BYTES = 32
+const WEIGHT_BYTES = 16
+
+/** The lines of a Miller loop for a fixed point of G2. */
+type Lines = ReturnType<typeof bls12_381.utils.calcPairingPrecomputes>
+
+/** A key with what its pairings need worked out: about 10 ms, worth keeping while proofs of its circuit are verified. */
+export interface PreparedVerifyingKey {
+  readonly key: VerifyingKey
+  readonly beta: Lines
+  readonly gamma: Lines
+  readonly delta: Lines
+}
+
+export interface VerifyOptions {
+  /** How sums in G1 are made. @default bigint arithmetic: slow for a key of thousands of inputs */
+  readonly multiexp?: G1Multiexp | undefined
+}
+
+function lines(point: G2Point): Lines {
+  return bls12_381.utils.calcPairingPrecomputes(
+    point as unknown as Parameters<typeof bls12_381.utils.calcPairingPrecomputes>[0],
+  )
+}
+
+export function prepareVerifyingKey(key: VerifyingKey): PreparedVerifyingKey {
+  return { key, beta: lines(key.betaG2), gamma: lines(key.gammaG2), delta: lines(key.deltaG2) }
+}
+
+/**
+ * Whether the proofs of all partitions hold.
+ *
+ * @param publicInputs one list a partition, ONE left out, 32 bytes little-endian each
+ * @param proof 192 bytes a partition, in the same order. Bytes that are no proof (wrong length, off the curve, outside the subgroup, infinity) give false
+ * @throws {InvalidRequestError} the public inputs are too few or too many for the key, or not canonical
+ */
+export function verifyProofs(
+  prepared: PreparedVerifyingKey,
+  publicInputs: readonly (readonly Uint8Array[])[],
+  proof: Uint8Array,
+  options: VerifyOptions = {},
+): boolean {
+  const { key } = prepared
+  const multiexp = options.multiexp ?? bigintMultiexp
+  if (publicInputs.length === 0) {
+    throw new InvalidRequestError('publicInputs: no partition', {
+      details: { field: 'publicInputs', expected: 'at least 1 partition', received: '0 partitions' },
+    })
+  }
+  for (const [k, inputs] of publicInputs.entries()) checkInputs(inputs, key.inputs - 1, `publicInputs[${k}]`)
+  if (proof.length !== PROOF_BYTES * publicInputs.length) return false
+
+  const proofs = []
+  try {
+    for (let at = 0; at < proof.length; at += PROOF_BYTES)
+      proofs.push(decodeProof(proof.subarray(at, at + PROOF_BYTES)))
+  } catch (error) {
+    if (error instanceof PointEncodingError) return false
+    throw error
+  }
+
+  // A weight of 0 would skip its proof, so the lowest bit is always set.
+  const weights = proofs.map(() => (proofs.length === 1 ? 1n : fromBytesBE(randomBytes(WEIGHT_BYTES)) | 1n))
+  const sumOfWeights = weights.reduce((sum, weight) => sum + weight, 0n) % FR_MODULUS
+  const x = decodeSumG1(multiexp(key.ic, weightedInputs(publicInputs, weights, sumOfWeights, key.inputs)))
+  let c = G1.ZERO
+  const terms: [Lines, G1Point][] = proofs.map(({ a, b, c: cj }, j) => {
+    const weight = weights[j] as bigint
+    c = c.add(cj.multiplyUnsafe(weight))
+    return [lines(b), a.multiplyUnsafe(weight)]
+  })
+  terms.push([prepared.beta, key.alphaG1.multiplyUnsafe(sumOfWeights).negate()])
+  terms.push([prepared.gamma, x.negate()])
+  terms.push([prepared.delta, c.negate()])
+  return productOfPairingsIsOne(terms)
+}
+
+/** Scalars for the points of ic: Σ zⱼ for ONE, then Σ zⱼ·xⱼᵢ, 32 bytes little-endian each. */
+function weightedInputs(
+  publicInputs: readonly (readonly Uint8Array[])[],
+  weights: readonly bigint[],
+  sumOfWeights: bigint,
+  count: number,
+): Uint8Array {
+  const scalars = new Uint8Array(count * SCALAR_BYTES)
+  writeBytesLE(sumOfWeights, scalars.subarray(0, SCALAR_BYTES))
+  for (let i = 1; i < count; i++) {
+    const out = scalars.subarray(i * SCALAR_BYTES, (i + 1) * SCALAR_BYTES)
+    if (publicInputs.length === 1) {
+      out.set(publicInputs[0]?.[i - 1] as Uint8Array)
+    } else {
+      let sum = 0n
+      for (const [j, inputs] of publicInputs.entries()) {
+        sum += (weights[j] as bigint) * fromBytesLE(inputs[i - 1] as Uint8Array)
+      }
+      writeBytesLE(sum % FR_MODULUS, out)
+    }
+  }
+  return scalars
+}
+
+function productOfPairingsIsOne(terms: readonly [Lines, G1Point][]): boolean {
+  const { Fp12 } = bls12_381.fields
+  // e(0, Q) = 1: such a factor is left out, since infinity has no affine coordinates.
+  const factors = terms
+    .filter(([, point]) => !point.is0())
+    .map(([line, point]): [Lines, bigint, bigint] => {
+      const { x, y } = point.toAffine()
+      return [line, x, y]
+    })
+  if (factors.length === 0) return true
+  return Fp12.eql(Fp12.finalExponentiate(bls12_381.millerLoopBatch(factors)), Fp12.ONE)
+}
+
+function checkInputs(inputs: readonly Uint8Array[], expected: number, field: string): void {
+  if (inputs.length !== expected) {
+    throw new InvalidRequestError(`${field}: ${inputs.length} public inputs, the verifying key has ${expected}`, {
+      details: { field, expected: `${expected} public inputs`, received: `${inputs.length} public inputs` },
+    })
+  }
+  for (const [i, input] of inputs.entries()) {
+    if (input.length !== SCALAR_BYTES || fromBytesLE(input) >= FR_MODULUS) {
+      throw new InvalidRequestError(`${field}[${i}]: not a canonical scalar`, {
+        details: {
+          field: `${field}[${i}]`,
+          expected: '32 bytes little-endian, below the group order r',
+          received: Buffer.from(input).toString('hex'),
+        },
+      })
+    }
+  }
+}
