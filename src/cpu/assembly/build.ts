@@ -1,0 +1,6 @@
+/** Makes every WebAssembly module from the sources in this folder. Run it with `tsx`; it writes into `dist/wasm/`. */
+import { buildCircuitModule } from './circuit.ts'
+
+const outputFolder = new URL('../../../dist/wasm/', import.meta.url)
+
+await buildCircuitModule(outputFolder)

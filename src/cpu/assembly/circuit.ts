@@ -1,0 +1,33 @@
+/** Build step: compiles the AssemblyScript sources of the constraint-system walker to one WebAssembly module. */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import asc from 'assemblyscript/asc'
+
+/**
+ * Writes `circuit.wasm` into a folder.
+ * @throws Error with the compiler's messages if the sources don't compile.
+ */
+export async function buildCircuitModule(outputFolder: URL): Promise<void> {
+  const entry = fileURLToPath(new URL('./circuit/index.ts', import.meta.url))
+  const target = new URL('circuit.wasm', outputFolder)
+  const outputs = new Map<string, string | Uint8Array>()
+  const { error, stderr } = await asc.main(
+    [
+      'index.ts',
+      '--outFile',
+      'circuit.wasm',
+      '-O3',
+      // No garbage collector, no start function, no data: any number of threads may instantiate the module on one memory.
+      ...['--runtime', 'stub', '--noAssert', '--use', 'abort='],
+      ...['--importMemory', '--sharedMemory', '--initialMemory', '1', '--maximumMemory', '65536'],
+      ...['--enable', 'simd,threads,bulk-memory', '--noColors'],
+      ...['--baseDir', dirname(entry)],
+    ],
+    { writeFile: (name, contents) => void outputs.set(name, contents) },
+  )
+  const binary = outputs.get('circuit.wasm')
+  if (error !== null || binary === undefined) throw new Error(`AssemblyScript: ${error?.message}\n${stderr.toString()}`)
+  await mkdir(outputFolder, { recursive: true })
+  await writeFile(target, binary)
+}
