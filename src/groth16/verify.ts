@@ -19,11 +19,10 @@ import { bigintMultiexp, type G1Multiexp } from '../curve/multiexp.ts'
 import { G1, type G1Point, type G2Point } from '../curve/points.ts'
 import { InvalidRequestError } from '../errors.ts'
 import { fromBytesBE, fromBytesLE, writeBytesLE } from '../field/bytes.ts'
+import { FR_BYTES, FR_MODULUS } from '../field/fr.ts'
 import type { VerifyingKey } from '../params/verifying-key.ts'
 import { decodeProof, PROOF_BYTES } from './proof.ts'
 
-const FR_MODULUS = bls12_381.fields.Fr.ORDER
-const SCALAR_BYTES = 32
 const WEIGHT_BYTES = 16
 
 /** The lines of a Miller loop for a fixed point of G2. */
@@ -107,10 +106,10 @@ function weightedInputs(
   sumOfWeights: bigint,
   count: number,
 ): Uint8Array {
-  const scalars = new Uint8Array(count * SCALAR_BYTES)
-  writeBytesLE(sumOfWeights, scalars.subarray(0, SCALAR_BYTES))
+  const scalars = new Uint8Array(count * FR_BYTES)
+  writeBytesLE(sumOfWeights, scalars.subarray(0, FR_BYTES))
   for (let i = 1; i < count; i++) {
-    const out = scalars.subarray(i * SCALAR_BYTES, (i + 1) * SCALAR_BYTES)
+    const out = scalars.subarray(i * FR_BYTES, (i + 1) * FR_BYTES)
     if (publicInputs.length === 1) {
       out.set(publicInputs[0]?.[i - 1] as Uint8Array)
     } else {
@@ -144,7 +143,7 @@ function checkInputs(inputs: readonly Uint8Array[], expected: number, field: str
     })
   }
   for (const [i, input] of inputs.entries()) {
-    if (input.length !== SCALAR_BYTES || fromBytesLE(input) >= FR_MODULUS) {
+    if (input.length !== FR_BYTES || fromBytesLE(input) >= FR_MODULUS) {
       throw new InvalidRequestError(`${field}[${i}]: not a canonical scalar`, {
         details: {
           field: `${field}[${i}]`,
