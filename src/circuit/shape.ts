@@ -39,7 +39,9 @@ export type AuxClass = 'bit' | 'wide' | 'derived'
 /**
  * Sparse rows of a template's own constraints (those of nested templates are not in it). Row r has three linear combinations
  * A, B, C, numbers 3r, 3r+1, 3r+2; linear combination i has the terms `termStart[i]` up to `termStart[i + 1]`. No two terms
- * of one linear combination name the same local variable and no coefficient is zero.
+ * of one linear combination name the same local variable and no coefficient is zero. Terms are in the order ONE, inputs, wires,
+ * aux, each by rising number: since a wire's variable is older than all of the template's own, only the wires may have to be
+ * sorted again (inputs before aux) once they are resolved.
  */
 export interface RowMatrix {
   readonly rows: number
@@ -53,6 +55,10 @@ export interface RowMatrix {
    * row's C only, with coefficient 1 or −1: v = ±(A·B − rest of C). Rows define in an order in which everything they read is known.
    */
   readonly defines: Uint32Array
+  /** Per row: how many of the template's aux variables (nested ones included) are allocated when the row is enforced. */
+  readonly auxBefore: Uint32Array
+  /** The same for its public inputs. */
+  readonly inputsBefore: Uint32Array
 }
 
 export const DEFINES_NOTHING = 0xffff_ffff

@@ -1,0 +1,44 @@
+/** Bit arrays of variables, as 32-bit words while they are built: bit i is bit i mod 32 of word ⌊i / 32⌋. */
+import type { BitArray } from './shape.ts'
+
+export const wordsFor = (bits: number): number => Math.ceil(bits / 32)
+
+export function setBit(words: Uint32Array, index: number): void {
+  words[index >>> 5] = (words[index >>> 5] as number) | (1 << (index & 31))
+}
+
+export function testBit(words: Uint32Array, index: number): boolean {
+  return (((words[index >>> 5] as number) >>> (index & 31)) & 1) === 1
+}
+
+/** Sets target[offset + i] for each set bit i of the source. Bits of the source past its length must be 0. */
+export function orBits(target: Uint32Array, offset: number, source: Uint32Array): void {
+  const shift = offset & 31
+  let at = offset >>> 5
+  for (const word of source) {
+    target[at] = (target[at] as number) | (word << shift)
+    // The part that spills over; a shift by 32 would be one by 0.
+    if (shift > 0 && word >>> (32 - shift) !== 0) {
+      target[at + 1] = (target[at + 1] as number) | (word >>> (32 - shift))
+    }
+    at++
+  }
+}
+
+export function countBits(words: Uint32Array): number {
+  let count = 0
+  for (let word of words) {
+    // Sums of neighbours: of 2, 4, 8 bits, then all four bytes by one multiplication.
+    word -= (word >>> 1) & 0x5555_5555
+    word = (word & 0x3333_3333) + ((word >>> 2) & 0x3333_3333)
+    count += Math.imul((word + (word >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24
+  }
+  return count
+}
+
+/** The same bits as bytes, least significant bit first, padded to a multiple of 8 bytes. Shares no memory unless lengths allow. */
+export function toBitArray(words: Uint32Array): BitArray {
+  const padded =
+    words.length % 2 === 0 ? words : Uint32Array.from({ length: words.length + 1 }, (_, i) => words[i] ?? 0)
+  return new Uint8Array(padded.buffer, padded.byteOffset, padded.byteLength)
+}
