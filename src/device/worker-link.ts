@@ -1,0 +1,204 @@
+/**
+ * Calls to a worker thread that always settle, for every worker of this package.
+ *
+ * Comlink carries the calls. Three things it does not do are added here, on both sides of the thread:
+ * - an error comes back as its own class with all fields (comlink keeps name, message and stack only);
+ * - a call that is in flight when the worker dies rejects (comlink leaves it pending for ever);
+ * - each call has a port of its own, on which progress comes back and an abort goes out.
+ */
+import { MessageChannel, type MessagePort, parentPort, type Transferable, Worker } from 'node:worker_threads'
+import { type Endpoint, expose, transfer, wrap } from 'comlink'
+import { type ErrorObject, fromErrorObject, toErrorObject, WorkerExitedError } from '../errors.ts'
+import type { Run } from '../groth16/proving-device.ts'
+
+/** What a call returns across the thread. */
+type Reply = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: ErrorObject }
+
+/** The one function that a worker exposes. */
+type Dispatch = (method: string, args: unknown, port: MessagePort) => Promise<Reply>
+
+type PortMessage = { readonly kind: 'abort' } | { readonly kind: 'progress'; readonly share: number }
+
+/** Functions of a worker: one argument that survives structured clone, and what the work reports to and obeys. */
+export type WorkerFunctions = Readonly<Record<string, (args: never, run: Run) => unknown>>
+
+/** Progress is sent at most this often: small circuits end a unit every few microseconds. */
+const PROGRESS_INTERVAL_MS = 20
+
+/**
+ * How long a worker may take to stop after an abort. A unit is at most about 200 ms; a worker that is silent for so much
+ * longer is stuck and is ended, since what it holds can't be given to others while it may still use it.
+ */
+const STOP_LIMIT_MS = 10_000
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined
+  /** The share (0 to 1) of the call that is done. */
+  readonly onProgress?: ((share: number) => void) | undefined
+}
+
+/** The main side of one worker thread. */
+export class WorkerLink<F extends WorkerFunctions> {
+  readonly name: string
+  /** Resolves when the thread is gone, with what to tell those who waited for it. */
+  readonly exited: Promise<WorkerExitedError>
+  readonly #worker: Worker
+  readonly #remote: Dispatch
+  #gone: WorkerExitedError | undefined
+
+  /** @param file built JavaScript that calls {@link serveWorker} */
+  constructor(file: URL, name: string, workerData: unknown) {
+    this.name = name
+    this.#worker = new Worker(file, { name, workerData, execArgv: [] })
+    this.#remote = wrap(nodeEndpoint(this.#worker)) as unknown as Dispatch
+    let cause: unknown
+    this.#worker.on('error', (error) => {
+      cause = error
+    })
+    this.#worker.on('messageerror', (error) => {
+      cause = error
+      void this.#worker.terminate()
+    })
+    this.exited = new Promise((resolve) => {
+      this.#worker.once('exit', (code) => {
+        const why = cause instanceof Error ? `: ${cause.message}` : ''
+        this.#gone = new WorkerExitedError(`worker ${name} exited with code ${code}${why}`, { cause })
+        resolve(this.#gone)
+      })
+    })
+  }
+
+  /**
+   * Calls a function of the worker. After an abort it settles only when the worker has stopped the work, so that what the work
+   * used may be given to others; callers who want to know sooner race it against their signal.
+   * @throws what the function threw; `signal.reason`; {@link WorkerExitedError}
+   */
+  async call<M extends keyof F & string>(
+    method: M,
+    args: Parameters<F[M]>[0],
+    options: CallOptions = {},
+  ): Promise<Awaited<ReturnType<F[M]>>> {
+    const { signal, onProgress } = options
+    signal?.throwIfAborted()
+    if (this.#gone !== undefined) throw this.#gone
+    const { port1: own, port2: theirs } = new MessageChannel()
+    let stopTimer: NodeJS.Timeout | undefined
+    const abort = (): void => {
+      own.postMessage({ kind: 'abort' } satisfies PortMessage)
+      stopTimer = setTimeout(() => void this.terminate(), STOP_LIMIT_MS)
+    }
+    if (onProgress !== undefined) {
+      own.on('message', (message: PortMessage) => {
+        if (message.kind === 'progress') onProgress(message.share)
+      })
+    }
+    signal?.addEventListener('abort', abort, { once: true })
+    try {
+      const reply = await Promise.race([
+        this.#remote(method, args, transfer(theirs as never, [theirs as never])),
+        this.exited,
+      ])
+      // Whatever came back after an abort came too late, an error of the aborted work included.
+      signal?.throwIfAborted()
+      if (reply instanceof WorkerExitedError) throw reply
+      if (!reply.ok) throw fromErrorObject(reply.error)
+      return reply.value as Awaited<ReturnType<F[M]>>
+    } finally {
+      signal?.removeEventListener('abort', abort)
+      clearTimeout(stopTimer)
+      own.close()
+    }
+  }
+
+  /** Ends the thread at once; calls in flight reject. Resolves when it is gone. */
+  async terminate(): Promise<void> {
+    if (this.#gone === undefined) await this.#worker.terminate()
+    await this.exited
+  }
+
+  /** Lets a worker end by itself (its functions must have closed what keeps it alive), and ends it after `timeoutMs`. */
+  async ended(timeoutMs: number): Promise<void> {
+    const timer = setTimeout(() => void this.#worker.terminate(), timeoutMs)
+    await this.exited
+    clearTimeout(timer)
+  }
+}
+
+/** A value that came back together with buffers that move instead of being copied. */
+class Transferred<T> {
+  readonly value: T
+  readonly buffers: readonly Transferable[]
+
+  constructor(value: T, buffers: readonly Transferable[]) {
+    this.value = value
+    this.buffers = buffers
+  }
+}
+
+/** For functions of a worker: returns `value` and moves `buffers`. The caller sees the value alone. */
+export function transferred<T>(value: T, buffers: readonly Transferable[]): T {
+  return new Transferred(value, buffers) as unknown as T
+}
+
+/** The worker side: answers the calls of a {@link WorkerLink} until {@link endWorker}. */
+export function serveWorker(functions: WorkerFunctions): void {
+  const dispatch: Dispatch = async (method, args, port) => {
+    const controller = new AbortController()
+    port.on('message', (message: PortMessage) => {
+      if (message.kind === 'abort') controller.abort()
+    })
+    let sentAt = 0
+    const run: Run = {
+      signal: controller.signal,
+      unit(share) {
+        const now = performance.now()
+        if (now - sentAt < PROGRESS_INTERVAL_MS) return
+        sentAt = now
+        port.postMessage({ kind: 'progress', share } satisfies PortMessage)
+      },
+    }
+    try {
+      const known = functions[method] as ((args: unknown, run: Run) => unknown) | undefined
+      if (known === undefined) throw new Error(`the worker has no function ${method}`)
+      const value = await known(args, run)
+      if (!(value instanceof Transferred)) return { ok: true, value }
+      return transfer({ ok: true, value: value.value } as Reply, [...value.buffers] as never)
+    } catch (error) {
+      return { ok: false, error: toErrorObject(error) }
+    } finally {
+      port.close()
+    }
+  }
+  expose(dispatch, nodeEndpoint(mainPort()))
+}
+
+/** Worker side: no more calls; the thread ends when nothing else keeps it alive. Call it after the last reply has left. */
+export function endWorker(): void {
+  mainPort().close()
+}
+
+function mainPort(): MessagePort {
+  if (parentPort === null) throw new Error('this module runs in a worker thread only')
+  return parentPort
+}
+
+/** Node's ports emit events, comlink wants event targets. (Its own adapter has no types under NodeNext.) */
+function nodeEndpoint(port: Worker | MessagePort): Endpoint {
+  type Listener = (event: { data: unknown }) => void
+  const wrapped = new Map<unknown, (data: unknown) => void>()
+  const endpoint = {
+    postMessage: (message: unknown, list?: Transferable[]) => port.postMessage(message, list),
+    addEventListener(_type: string, listener: Listener) {
+      const own = (data: unknown): void => listener({ data })
+      wrapped.set(listener, own)
+      port.on('message', own)
+    },
+    removeEventListener(_type: string, listener: Listener) {
+      const own = wrapped.get(listener)
+      if (own === undefined) return
+      wrapped.delete(listener)
+      port.off('message', own)
+    },
+  }
+  return endpoint as unknown as Endpoint
+}

@@ -1,0 +1,154 @@
+/**
+ * Which partition is synthesized next.
+ *
+ * Order: the job's place (priority, deadline, arrival), then the partition's index; so jobs complete one after another instead of
+ * all crawling. A partition starts when
+ * - fewer than `concurrency` are being synthesized,
+ * - at most `lookahead` would wait for a device: a witness costs memory, and devices consume them one by one,
+ * - its memory is granted.
+ *
+ * The first in order asks the budget, and nothing behind it starts before it was granted. A partition of higher rank than all
+ * that asked before asks at once, beside them, and counts only lanes of its own rank: a WinningPoSt waits neither for the memory
+ * nor for the synthesis of something less urgent.
+ */
+import type { MemoryBudget, Reservation } from '../budget/memory-budget.ts'
+import type { Partition } from './job.ts'
+import { compareJobs } from './rank.ts'
+
+interface Entry {
+  readonly partition: Partition
+  readonly bytes: number
+  readonly signal: AbortSignal
+  readonly onWait: () => void
+  readonly resolve: (turn: Turn) => void
+  readonly reject: (reason: unknown) => void
+}
+
+/** A partition's permission to be synthesized, with its memory. */
+export interface Turn {
+  readonly memory: Reservation
+  /** Synthesis has ended: another may begin. */
+  synthesized(): void
+  /** A device took the partition, or it failed: another witness may be made ahead. Idempotent; implies {@link synthesized}. */
+  leave(): void
+}
+
+export interface SchedulerOptions {
+  readonly budget: MemoryBudget
+  readonly concurrency: number
+  readonly lookahead: number
+  /** Devices that could take a partition now. */
+  readonly idleDevices: () => number
+}
+
+type Lane = 'synthesizing' | 'waiting'
+
+export class SynthesisScheduler {
+  readonly #options: SchedulerOptions
+  readonly #entries = new Set<Entry>()
+  /** Entries that asked the budget and were not answered yet. */
+  readonly #asking = new Set<Entry>()
+  readonly #lanes = new Map<Partition, Lane>()
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options
+  }
+
+  /** Partitions being synthesized. */
+  get active(): number {
+    return this.#count('synthesizing', Number.NEGATIVE_INFINITY)
+  }
+
+  /** Witnesses that wait for a device. */
+  get witnesses(): number {
+    return this.#count('waiting', Number.NEGATIVE_INFINITY)
+  }
+
+  /**
+   * Resolves when it is the partition's turn.
+   * @param bytes what it needs at once: working set and parameters
+   * @throws {BudgetExceededError} it can never fit
+   * @throws `signal.reason`
+   */
+  turn(partition: Partition, bytes: number, signal: AbortSignal, onWait: () => void): Promise<Turn> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason)
+      const entry: Entry = { partition, bytes, signal, onWait, resolve, reject }
+      const giveUp = (): void => {
+        // Once it asks the budget, the budget answers the abort.
+        if (!this.#entries.delete(entry)) return
+        reject(signal.reason)
+        this.wake()
+      }
+      signal.addEventListener('abort', giveUp, { once: true })
+      this.#entries.add(entry)
+      this.wake()
+    })
+  }
+
+  /** To be called when a device became idle. */
+  wake(): void {
+    for (;;) {
+      const next = this.#first()
+      if (next === undefined || !this.#mayAsk(next)) return
+      this.#entries.delete(next)
+      this.#asking.add(next)
+      void this.#ask(next)
+    }
+  }
+
+  #first(): Entry | undefined {
+    let first: Entry | undefined
+    for (const entry of this.#entries) if (first === undefined || compareEntries(entry, first) < 0) first = entry
+    return first
+  }
+
+  #mayAsk({ partition }: Entry): boolean {
+    const { rank } = partition.job
+    let asking = 0
+    for (const other of this.#asking) {
+      if (other.partition.job.rank >= rank) asking++
+    }
+    if (asking > 0) return false
+    const synthesizing = this.#count('synthesizing', rank)
+    const ahead = synthesizing + this.#count('waiting', rank)
+    return synthesizing < this.#options.concurrency && ahead < this.#options.idleDevices() + this.#options.lookahead
+  }
+
+  async #ask(entry: Entry): Promise<void> {
+    const { partition, signal, onWait } = entry
+    try {
+      const memory = await this.#options.budget.reserve(entry.bytes, {
+        rank: () => partition.job.rank,
+        signal,
+        onWait,
+      })
+      this.#lanes.set(partition, 'synthesizing')
+      const leave = (): void => {
+        if (this.#lanes.delete(partition)) this.wake()
+      }
+      const synthesized = (): void => {
+        if (this.#lanes.get(partition) !== 'synthesizing') return
+        this.#lanes.set(partition, 'waiting')
+        this.wake()
+      }
+      entry.resolve({ memory, synthesized, leave })
+    } catch (error) {
+      entry.reject(error)
+    } finally {
+      this.#asking.delete(entry)
+      this.wake()
+    }
+  }
+
+  /** Lanes in use by partitions of at least this rank. */
+  #count(lane: Lane, rank: number): number {
+    let count = 0
+    for (const [partition, used] of this.#lanes) if (used === lane && partition.job.rank >= rank) count++
+    return count
+  }
+}
+
+function compareEntries(a: Entry, b: Entry): number {
+  return compareJobs(a.partition.job, b.partition.job) || a.partition.index - b.partition.index
+}
