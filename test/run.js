@@ -32,7 +32,11 @@ const SUITES = {
     { name: 'unused', command: bin('knip/bin/knip.js') },
     vitest('unit', 'kernels', 'circuits', 'proofs', 'faults', 'engine', 'types', 'package'),
   ],
-  proofs: [build, vitest('proofs-slow', 'package-slow', 'examples')],
+  proofs: [
+    build,
+    { name: 'node 24', command: [process.execPath, join(root, 'scripts/node24.js')] },
+    vitest('proofs-slow', 'package-slow', 'examples'),
+  ],
   full: [build, vitest('full')],
 }
 

@@ -1,0 +1,46 @@
+/** Every example, run as README says, from the folder of the repository. */
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const run = (...args: string[]) =>
+  spawnSync(process.execPath, ['scripts/run.js', ...args], { cwd: root, encoding: 'utf8', timeout: 300_000 })
+
+describe('npm start', () => {
+  it('makes development parameters, proves and verifies both proofs', { timeout: 300_000 }, () => {
+    const { status, stdout, stderr } = run('examples/start.ts')
+    expect(status, stderr).toBe(0)
+    expect(stdout).toMatch(/^Device: \S/m)
+    expect(stdout.match(/^ {4}valid; 192 bytes/gm)).toHaveLength(2)
+    expect(existsSync(`${root}.cache/parameters/dev-winning-32g.json`)).toBe(true)
+  })
+
+  it('stops at Ctrl-C', { timeout: 120_000 }, async () => {
+    const child = spawn(process.execPath, ['scripts/run.js', 'examples/start.ts'], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // A group of its own, as the terminal's signal goes to a whole group.
+      detached: true,
+    })
+    const output: string[] = []
+    child.stderr.setEncoding('utf8').on('data', (text: string) => output.push(text))
+    const exited = new Promise<number | null>((resolve) => child.on('exit', resolve))
+    await new Promise<void>((resolve) => {
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        if (text.includes('WinningPoSt')) resolve()
+      })
+      child.on('exit', () => resolve())
+    })
+    process.kill(-(child.pid ?? 0), 'SIGINT')
+    expect(await exited).toBe(130)
+    expect(output.join('')).toContain('Interrupted.')
+  })
+})
+
+it('prove-window-post.ts prints 192 bytes', { timeout: 120_000 }, () => {
+  const { status, stdout, stderr } = run('examples/prove-window-post.ts')
+  expect(status, stderr).toBe(0)
+  expect(stdout).toMatch(/^192 bytes in \d+ ms: [0-9a-f]{384}$/m)
+})
