@@ -1,0 +1,135 @@
+/**
+ * From anything a caller passes to a request that is known to be well-formed.
+ *
+ * Three steps, each before the next costs anything:
+ * 1. {@link validateRequest}, at once on the caller's thread: every field of the request and the head of every vanilla proof
+ *    (length, sector, comm_r), a microsecond or two a sector;
+ * 2. `copyPartitions` takes the bytes over in slices, and `inspectPartition` reads them whole in a synthesis worker: every length,
+ *    index, challenge and scalar. Only then is the job queued;
+ * 3. `checkAndSynthesize` in a synthesis worker hashes: comm_r and every path to its root, before a device sees anything.
+ */
+import { types } from 'node:util'
+import type { CircuitId } from '../circuit/circuit-id.ts'
+import { InvalidRequestError, UnsupportedProofError } from '../errors.ts'
+import { postGeometry } from '../synthesis/post-geometry.ts'
+import { checkArray, checkObject, checkScalar, checkU64, invalidField } from './fields.ts'
+import { PRIORITIES, type Priority, type ProofRequest } from './proof-request.ts'
+import { proverId } from './prover-id.ts'
+import { type RegisteredPostProof, registeredPostProof } from './registered-proofs.ts'
+import { checkExpectedSectors, type ValidatedSector, validateSectors } from './validate-sectors.ts'
+
+/** A well-formed PoSt request. Small values are copies; the vanilla proofs are the caller's buffers until they are copied. */
+export interface ValidatedRequest {
+  readonly kind: 'window-post' | 'winning-post'
+  readonly circuitId: CircuitId
+  readonly registered: RegisteredPostProof
+  readonly requestId?: string
+  readonly deadline?: Date
+  readonly priority: Priority
+  readonly minerId: bigint
+  /** 32 bytes: see {@link proverId}. */
+  readonly proverId: Uint8Array
+  /** 32 bytes, canonical. */
+  readonly randomness: Uint8Array
+  /** Of the first partition; 0 for a WinningPoSt. */
+  readonly partitionIndex: number
+  /** Proofs to make. */
+  readonly partitions: number
+  /** By ascending sector number. Partition k has those from k · sectorsPerPartition. */
+  readonly sectors: readonly ValidatedSector[]
+}
+
+const UNSUPPORTED = new Set(['porep-c2', 'snap-update'])
+const SUPPORTED = new Set(['window-post', 'winning-post'])
+const U32_LIMIT = 2 ** 32
+
+/**
+ * Checks a request's form.
+ * @throws {InvalidRequestError} `details.field` names the field at fault, `details.sector` the sector where it is about one
+ * @throws {UnsupportedProofError} a kind that this version can't prove
+ */
+export function validateRequest(request: ProofRequest | unknown): ValidatedRequest {
+  const fields = checkObject(request, 'request')
+  const kind = checkKind(fields.kind)
+  const registered = registeredPostProof(fields.registeredProof, kind)
+  const geometry = postGeometry(registered.circuitId)
+  const requestId = checkRequestId(fields.requestId)
+  const deadline = checkDeadline(fields.deadline)
+  const priority = checkPriority(fields.priority, kind)
+  const minerId = checkU64(fields.minerId, 'minerId')
+  const partitionIndex = kind === 'window-post' ? checkPartitionIndex(fields.partitionIndex) : 0
+  const randomness = checkScalar(
+    fields.randomness,
+    'randomness',
+    '. The chain clears its top two bits before use: randomness[31] &= 0x3f',
+  )
+  const vanillaProofs = checkArray(fields.vanillaProofs, 'vanillaProofs', 'Uint8Array')
+  if (kind === 'winning-post' && vanillaProofs.length !== 1) {
+    throw invalidField('vanillaProofs', 'a list of exactly one Uint8Array for winning-post', vanillaProofs)
+  }
+  const sectors = validateSectors(geometry, vanillaProofs)
+  if (fields.sectors !== undefined) checkExpectedSectors(fields.sectors, sectors)
+  return {
+    kind,
+    circuitId: registered.circuitId,
+    registered,
+    ...(requestId !== undefined && { requestId }),
+    ...(deadline !== undefined && { deadline }),
+    priority,
+    minerId,
+    proverId: proverId(minerId),
+    randomness,
+    partitionIndex,
+    partitions: Math.ceil(sectors.length / geometry.sectorsPerPartition),
+    sectors,
+  }
+}
+
+function checkKind(kind: unknown): 'window-post' | 'winning-post' {
+  if (typeof kind === 'string' && SUPPORTED.has(kind)) return kind as 'window-post' | 'winning-post'
+  if (typeof kind === 'string' && UNSUPPORTED.has(kind)) {
+    throw new UnsupportedProofError(`${kind} can't be proved by this version; window-post and winning-post can`, {
+      details: { field: 'kind', expected: [...SUPPORTED].join(' | '), received: kind },
+    })
+  }
+  throw invalidField('kind', [...SUPPORTED, ...UNSUPPORTED].join(' | '), kind)
+}
+
+function checkRequestId(requestId: unknown): string | undefined {
+  if (requestId === undefined) return undefined
+  if (typeof requestId !== 'string' || requestId === '')
+    throw invalidField('requestId', 'a non-empty string', requestId)
+  return requestId
+}
+
+function checkDeadline(deadline: unknown): Date | undefined {
+  if (deadline === undefined) return undefined
+  if (!types.isDate(deadline) || Number.isNaN(deadline.getTime())) {
+    throw invalidField('deadline', 'a valid Date', deadline)
+  }
+  return new Date(deadline)
+}
+
+function checkPriority(priority: unknown, kind: 'window-post' | 'winning-post'): Priority {
+  if (priority === undefined) return kind === 'winning-post' ? 'critical' : 'high'
+  if (!(PRIORITIES as readonly unknown[]).includes(priority)) {
+    throw invalidField('priority', PRIORITIES.join(' | '), priority)
+  }
+  return priority as Priority
+}
+
+function checkPartitionIndex(index: unknown): number {
+  if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= U32_LIMIT) {
+    throw invalidField('partitionIndex', 'an integer from 0 to 2 ** 32 - 1', index)
+  }
+  return index
+}
+
+/** Thrown where a caller's buffer is not what it was when the request was checked. */
+export function changedMeanwhile(place: number, sector: bigint): InvalidRequestError {
+  const field = `vanillaProofs[${place}]`
+  return new InvalidRequestError(
+    `${field} (sector ${sector}) changed while the request was taken over; leave its bytes alone until the job is queued`,
+    { details: { field, sector } },
+  )
+}

@@ -1,0 +1,89 @@
+/** Requests of the recorded sectors, as a caller would make them. Each call gives fresh buffers. */
+import { readFileSync } from 'node:fs'
+import type { WindowPostRequest, WinningPostRequest } from '../../src/request/proof-request.ts'
+import { fromHex, vectorFile, vectorJson } from './vectors.ts'
+
+/** The `request.json` of the reference prover, as far as PoSt requests need it. */
+interface RecordedRequest {
+  readonly registered_proof: string
+  readonly proof_id: number
+  readonly miner_id: string
+  readonly prover_id: string
+  readonly randomness: string
+  readonly sectors: readonly {
+    readonly sector_id: string
+    readonly comm_r: string
+    readonly challenges: readonly number[]
+    readonly vanilla: string
+  }[]
+}
+
+export function recordedRequest(folder: string): RecordedRequest {
+  return vectorJson(`${folder}/request.json`)
+}
+
+function fields(recorded: RecordedRequest, readVanilla: (name: string) => Uint8Array) {
+  return {
+    minerId: BigInt(recorded.miner_id),
+    randomness: fromHex(recorded.randomness),
+    sectors: recorded.sectors.map((sector) => ({
+      sectorNumber: BigInt(sector.sector_id),
+      commR: fromHex(sector.comm_r),
+    })),
+    vanillaProofs: recorded.sectors.map((sector) => readVanilla(sector.vanilla)),
+  }
+}
+
+function recordedFields(folder: string) {
+  const recorded = recordedRequest(folder)
+  return { registeredProof: recorded.registered_proof, ...fields(recorded, (name) => vectorFile(`${folder}/${name}`)) }
+}
+
+/**
+ * A request made by the reference prover in a folder anywhere (`peer synth`, `peer sector`).
+ * @param directory with `request.json` and the vanilla proofs
+ */
+export function windowRequestFrom(directory: string): WindowPostRequest {
+  const recorded: RecordedRequest = JSON.parse(readFileSync(`${directory}/request.json`, 'utf8'))
+  return {
+    kind: 'window-post',
+    registeredProof: recorded.registered_proof as WindowPostRequest['registeredProof'],
+    partitionIndex: 0,
+    ...fields(recorded, (name) => new Uint8Array(readFileSync(`${directory}/${name}`))),
+  }
+}
+
+/** @see windowRequestFrom */
+export function winningRequestFrom(directory: string): WinningPostRequest {
+  const recorded: RecordedRequest = JSON.parse(readFileSync(`${directory}/request.json`, 'utf8'))
+  return {
+    kind: 'winning-post',
+    registeredProof: recorded.registered_proof as WinningPostRequest['registeredProof'],
+    ...fields(recorded, (name) => new Uint8Array(readFileSync(`${directory}/${name}`))),
+  }
+}
+
+/** Two really sealed 2 KiB sectors: one full WindowPoSt partition. */
+export function windowRequest(): WindowPostRequest {
+  return { kind: 'window-post', partitionIndex: 0, ...recordedFields('2KiB/a/window') } as WindowPostRequest
+}
+
+/** Three 2 KiB sectors: two partitions, the second one padded. */
+export function window3Request(): WindowPostRequest {
+  return { kind: 'window-post', partitionIndex: 0, ...recordedFields('2KiB/a/window-3') } as WindowPostRequest
+}
+
+/** A WinningPoSt of a really sealed 2 KiB sector. */
+export function winningRequest(): WinningPostRequest {
+  return { kind: 'winning-post', ...recordedFields('2KiB/a/winning') } as WinningPostRequest
+}
+
+/** A WinningPoSt of full size, over a sparse 32 GiB tree. */
+export function winning32Request(): WinningPostRequest {
+  return { kind: 'winning-post', ...recordedFields('32GiB/winning') } as WinningPostRequest
+}
+
+/** Public inputs as recorded by the reference prover: per partition, without ONE, 32 bytes little-endian each in hex. */
+export function recordedPublicInputs(witnessFile: string): string[][] {
+  return vectorJson(witnessFile).partitions.map((partition: { public_inputs: string[] }) => partition.public_inputs)
+}
