@@ -46,7 +46,6 @@ describe('checkAndSynthesize', () => {
       const expected = recordedPublicInputs(file)
       expect(partitions.length).toBe(expected.length)
       for (const [k, partition] of partitions.entries()) {
-        await inspectPartition(partition, idle)
         const shares: number[] = []
         const run = { signal: idle.signal, unit: (share: number) => shares.push(share) }
         const { inputs, bits, wide } = await checkAndSynthesize(partition, bigintHasher, run)
