@@ -5,6 +5,7 @@ import type { Reduction } from './field-fma.ts'
 import { FmaField } from './field-fma.ts'
 import { emitFieldFunctions } from './field-functions.ts'
 import { IntegerField } from './field-integer.ts'
+import { emitTransforms } from './ntt.ts'
 import { ModuleBuilder } from './wat.ts'
 
 export interface KernelFields {
@@ -18,6 +19,7 @@ export type KernelPart = (module: ModuleBuilder, fields: KernelFields) => void
 const PARTS: readonly KernelPart[] = [
   (module, { fq }) => emitFieldFunctions(module, fq),
   (module, { fr }) => emitFieldFunctions(module, fr),
+  (module, { fr }) => emitTransforms(module, fr),
 ]
 
 export function fmaFields(module: ModuleBuilder, reduction: Reduction = 'fold'): KernelFields {
