@@ -24,7 +24,7 @@ const SUITES = {
   quick: [
     build,
     { name: 'types', command: bin('typescript/bin/tsc', '--noEmit') },
-    { name: 'lint', command: bin('@biomejs/biome/bin/biome', 'check', '.') },
+    { name: 'lint', command: bin('@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.') },
     {
       name: 'layers',
       command: bin('dependency-cruiser/bin/dependency-cruise.mjs', 'src', '--config', '.dependency-cruiser.js'),

@@ -27,8 +27,8 @@ interface Waiter {
   readonly refuse: (reason: unknown) => void
 }
 
-/** Frees memory that caches hold. @returns the bytes that became free (through releases). */
-export type Reclaim = (neededBytes: number, rank: number) => number
+/** Makes caches give memory back, at once or later, by releasing it. */
+export type Reclaim = (neededBytes: number, rank: number) => void
 
 export class MemoryBudget {
   #totalBytes: number

@@ -4,6 +4,7 @@
  */
 import {
   AUX,
+  type AuxClass,
   type CircuitShape,
   INPUT,
   KIND_MASK,
@@ -150,6 +151,23 @@ function fill(buffer: TermBuffer, matrix: RowMatrix, combination: number, resolv
   for (let term = from; term < to; term++) {
     buffer.insert(resolve(matrix.termVariable[term] as number), matrix.termCoefficient[term] as number)
   }
+}
+
+/** Calls `visit` for each run of aux variables of one class, in order of allocation. */
+export function walkAux(
+  shape: Pick<CircuitShape, 'root'>,
+  visit: (auxClass: AuxClass, first: number, count: number) => void,
+): void {
+  let aux = 0
+  const walk = (template: Template): void => {
+    for (const step of template.steps) {
+      if (step.kind === 'child') walk(step.template)
+      if (step.kind !== 'aux') continue
+      visit(step.class, aux, step.count)
+      aux += step.count
+    }
+  }
+  walk(shape.root)
 }
 
 /** Where a row of the circuit comes from, and what is allocated when it is enforced. */

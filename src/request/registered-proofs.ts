@@ -2,6 +2,7 @@
 import { type CircuitId, circuitIdOf, SECTOR_SIZE_TAGS, type SectorSizeTag } from '../circuit/circuit-id.ts'
 import { InvalidRequestError } from '../errors.ts'
 import type { ChallengeRule } from '../synthesis/post-challenges.ts'
+import { describe } from './fields.ts'
 import type { RegisteredWindowPostProof, RegisteredWinningPostProof } from './proof-request.ts'
 
 /** Version of the proofs' rules, as the Rust API names it. */
@@ -73,7 +74,7 @@ export function registeredPostProof(name: unknown, kind: 'window-post' | 'winnin
   const names = [...BY_NAME].filter(([, known]) => known.kind === kind).map(([known]) => known)
   const problem = proof === undefined ? `is not a registered proof` : `is a proof of kind ${proof.kind}`
   const hint = typeof name === 'number' ? `; a number is turned into a name by ${helperName(kind)}()` : ''
-  const received = typeof name === 'string' ? name : String(name)
+  const received = typeof name === 'string' ? name : describe(name)
   throw new InvalidRequestError(
     `registeredProof: ${received} ${problem}; ${kind} takes one of ${names.join(', ')}${hint}`,
     { details: { field: 'registeredProof', expected: names.join(' | '), received } },

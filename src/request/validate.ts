@@ -4,8 +4,8 @@
  * Three steps, each before the next costs anything:
  * 1. {@link validateRequest}, at once on the caller's thread: every field of the request and the head of every vanilla proof
  *    (length, sector, comm_r), a microsecond or two a sector;
- * 2. `copyPartitions` takes the bytes over in slices, and `inspectPartition` reads them whole in a synthesis worker: every length,
- *    index, challenge and scalar. Only then is the job queued;
+ * 2. `takeOver` copies the vanilla proofs and reads them whole, in slices: every length, index, challenge and scalar. Only then
+ *    is the job queued;
  * 3. `checkAndSynthesize` in a synthesis worker hashes: comm_r and every path to its root, before a device sees anything.
  */
 import { types } from 'node:util'

@@ -4,7 +4,7 @@ import type { ConstraintSystem } from '../constraint-system.ts'
 import type { Variable } from '../shape.ts'
 import { allocateBits } from './boolean.ts'
 import { insert } from './insertion.ts'
-import { allocateNum, enforceEqual } from './num.ts'
+import { allocateNum } from './num.ts'
 import { packIntoInputs } from './packing.ts'
 import { poseidon } from './poseidon.ts'
 
@@ -20,14 +20,14 @@ export const POSEIDON_TREE: TreeHasher = { name: 'poseidon', hash: (cs, children
 /**
  * Walks from a leaf to the root: index bits and siblings of each level are new variables; the index becomes a public input.
  * @param arities of each level from the leaf upwards
+ * @returns the root that follows, for the caller to compare
  */
 export function merklePath(
   cs: ConstraintSystem,
   hasher: TreeHasher,
   leaf: Variable,
   arities: readonly number[],
-  root: Variable,
-): void {
+): Variable {
   let current = leaf
   const index: Bit[] = []
   for (const arity of arities) {
@@ -41,5 +41,5 @@ export function merklePath(
     index.push(...level.bits)
   }
   packIntoInputs(cs, index)
-  enforceEqual(cs, current, root)
+  return current
 }

@@ -58,7 +58,7 @@ function synthesizeSector(cs: ConstraintSystem, challenges: number, arities: rea
   enforceEqual(cs, commR, poseidon(cs, [commC, commRLast]))
   for (let challenge = 0; challenge < challenges; challenge++) {
     cs.template('post-challenge', { nums: [commRLast] }, (body, { nums }) => {
-      merklePath(body, POSEIDON_TREE, allocateNum(body), arities, nums[0] as Variable)
+      enforceEqual(body, merklePath(body, POSEIDON_TREE, allocateNum(body), arities), nums[0] as Variable)
       return {}
     })
   }

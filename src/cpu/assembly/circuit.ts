@@ -2,7 +2,14 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import asc from 'assemblyscript/asc'
+
+/** What this step uses of the compiler. */
+interface Compiler {
+  main(
+    argv: string[],
+    options: { writeFile(name: string, contents: string | Uint8Array): void },
+  ): Promise<{ readonly error: Error | null; readonly stderr: { toString(): string } }>
+}
 
 /**
  * Writes `circuit.wasm` into a folder.
@@ -11,6 +18,8 @@ import asc from 'assemblyscript/asc'
 export async function buildCircuitModule(outputFolder: URL): Promise<void> {
   const entry = fileURLToPath(new URL('./circuit/index.ts', import.meta.url))
   const target = new URL('circuit.wasm', outputFolder)
+  // Not a plain import: the package's types would declare globals of AssemblyScript, `console` among them, for the whole program.
+  const { default: asc } = (await import(import.meta.resolve('assemblyscript/asc'))) as { default: Compiler }
   const outputs = new Map<string, string | Uint8Array>()
   const { error, stderr } = await asc.main(
     [

@@ -1,11 +1,15 @@
+import { setTimeout } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { copyPartitions } from '../../../src/request/partitions.ts'
+import type { Run } from '../../../src/groth16/proving-device.ts'
+import { takeOver, vanillaBytes } from '../../../src/request/partitions.ts'
 import type { ProofRequest } from '../../../src/request/proof-request.ts'
+import { statementOf } from '../../../src/request/statement.ts'
 import { validateRequest } from '../../../src/request/validate.ts'
 import { bigintHasher } from '../../../src/synthesis/bigint-hasher.ts'
 import { postGeometry } from '../../../src/synthesis/post-geometry.ts'
+import type { PostPartition } from '../../../src/synthesis/post-partition.ts'
 import { postWitnessSizes } from '../../../src/synthesis/post-witness.ts'
-import { checkAndSynthesize, inspectPartition, SynthesisControl } from '../../../src/synthesis/synthesize-post.ts'
+import { checkAndSynthesize } from '../../../src/synthesis/synthesize-post.ts'
 import {
   recordedPublicInputs,
   window3Request,
@@ -13,11 +17,20 @@ import {
   winning32Request,
   winningRequest,
 } from '../../support/fixtures.ts'
+import { syntheticWindowRequest, syntheticWinningRequest } from '../../support/synthetic-post.ts'
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
 const scalars = (bytes: Uint8Array): string[] =>
   Array.from({ length: bytes.length / 32 }, (_, i) => hex(bytes.subarray(32 * i, 32 * i + 32)))
+
+const ONE = `01${'0'.repeat(62)}`
+
+const idle: Run = { signal: new AbortController().signal, unit: () => {} }
+
+async function partitionsOf(request: ProofRequest): Promise<PostPartition[]> {
+  return await takeOver(validateRequest(request))
+}
 
 describe('checkAndSynthesize', () => {
   const recorded: [string, () => ProofRequest, string][] = [
@@ -29,21 +42,99 @@ describe('checkAndSynthesize', () => {
   it.each(recorded)(
     'accepts the recorded vanilla proofs and gives their public inputs: %s',
     async (_, request, file) => {
-      const validated = validateRequest(request())
-      const sizes = postWitnessSizes(postGeometry(validated.circuitId))
-      const partitions = await copyPartitions(validated)
+      const partitions = await partitionsOf(request())
       const expected = recordedPublicInputs(file)
       expect(partitions.length).toBe(expected.length)
       for (const [k, partition] of partitions.entries()) {
-        inspectPartition(partition)
-        const control = new SynthesisControl()
-        const { inputs, bits, wide } = checkAndSynthesize(partition, bigintHasher, control)
-        const one = `01${'0'.repeat(62)}`
-        expect(scalars(inputs)).toEqual([one, ...(expected[k] as string[])])
+        const shares: number[] = []
+        const run = { signal: idle.signal, unit: (share: number) => shares.push(share) }
+        const { inputs, bits, wide } = await checkAndSynthesize(partition, bigintHasher, run)
+        expect(scalars(inputs)).toEqual([ONE, ...(expected[k] as string[])])
+        const sizes = postWitnessSizes(postGeometry(partition.circuitId))
         expect([inputs.length, bits.length, wide.length]).toEqual([sizes.inputsBytes, sizes.bitsBytes, sizes.wideBytes])
         for (const array of [inputs, bits, wide]) expect(array.buffer).toBeInstanceOf(SharedArrayBuffer)
-        expect(control.sectorsDone).toBe(partition.places.length)
+        expect(shares.at(-1)).toBe(1)
+        expect(shares).toEqual([...shares].sort((a, b) => a - b))
       }
     },
   )
+
+  const synthetic: [string, () => ProofRequest][] = (['2k', '8m', '512m', '32g', '64g'] as const).flatMap(
+    (size): [string, () => ProofRequest][] => [
+      [`wpost-${size}`, () => syntheticWindowRequest(size, 1)],
+      [`winning-${size}`, () => syntheticWinningRequest(size)],
+    ],
+  )
+  it.each(synthetic)('serves %s', async (circuitId, make) => {
+    const request = make()
+    const [partition] = (await partitionsOf(request)) as [PostPartition]
+    expect(partition.circuitId).toBe(circuitId)
+    const { inputs } = await checkAndSynthesize(partition, bigintHasher, idle)
+    const [publicInputs] = statementOf(request).publicInputs
+    expect(scalars(inputs)).toEqual([ONE, ...(publicInputs?.map(hex) ?? [])])
+  })
+
+  it('pads a partition by repeating all values of the last sector', async () => {
+    const [, padded] = (await partitionsOf(window3Request())) as [PostPartition, PostPartition]
+    const { inputs, bits, wide } = await checkAndSynthesize(padded, bigintHasher, idle)
+    const half = (bytes: Uint8Array): [string, string] => [
+      hex(bytes.subarray(0, bytes.length / 2)),
+      hex(bytes.subarray(bytes.length / 2)),
+    ]
+    expect(half(wide)[1]).toBe(half(wide)[0])
+    expect(half(inputs.subarray(32))[1]).toBe(half(inputs.subarray(32))[0])
+    // 2 sectors of 10 challenges of 6 bits: 120 bits, so the second half begins within a byte.
+    const bit = (i: number): number => ((bits[i >> 3] as number) >> (i & 7)) & 1
+    for (let i = 0; i < 60; i++) expect(bit(60 + i)).toBe(bit(i))
+    expect(bits.length).toBe(16)
+    expect(bits[15]).toBe(0)
+  })
+
+  it('stops between slices with the reason of the abort', async () => {
+    const [partition] = (await partitionsOf(syntheticWindowRequest('32g', 40))) as [PostPartition]
+    const controller = new AbortController()
+    const reason = new Error('no longer wanted')
+    let units = 0
+    const run: Run = {
+      signal: controller.signal,
+      unit() {
+        units++
+        controller.abort(reason)
+      },
+    }
+    await expect(checkAndSynthesize(partition, bigintHasher, run)).rejects.toBe(reason)
+    expect(units).toBe(1)
+  })
+})
+
+describe('taking over a full 32 GiB partition', () => {
+  /** Longest time between two turns of the event loop while a request is validated and taken over. */
+  async function longestPauseMs(request: ProofRequest): Promise<number> {
+    let longest = 0
+    let last = performance.now()
+    const beat = (): void => {
+      const now = performance.now()
+      longest = Math.max(longest, now - last)
+      last = now
+    }
+    const timer = setInterval(beat, 1)
+    try {
+      const validated = validateRequest(request)
+      expect(vanillaBytes(validated)).toBe(2349 * 24_960)
+      const [partition] = await takeOver(validated)
+      expect(partition?.places.length).toBe(2349)
+      await setTimeout(2)
+      return longest
+    } finally {
+      clearInterval(timer)
+    }
+  }
+
+  it('never holds the event loop for more than 50 ms', async () => {
+    const request = syntheticWindowRequest('32g', 2349)
+    // The best of three: another process may take the core away for longer than that.
+    const pauses = []
+    for (let i = 0; i < 3; i++) pauses.push(await longestPauseMs(request))
+    expect(Math.min(...pauses)).toBeLessThan(50)
+  })
 })

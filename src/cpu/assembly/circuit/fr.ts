@@ -42,16 +42,18 @@ const INVERSE_TOP: u64 = 144720
 export let columns: usize = 0
 /** Eight limb records for use within one exported function. */
 export let temporary: usize = 0
-/** First byte that functions above this file may use. */
+/** R² mod r, as limbs: one product with it takes a plain value to Montgomery form. */
+export let squareOfR: usize = 0
+/** What is left of the scratch block for functions above this file. */
 export let scratchFree: usize = 0
+export let scratchEnd: usize = 0
 
-/** Gives this instance a block of at least 64 KiB that no other thread uses, aligned to 16. To be called before anything else. */
-export function bindScratch(scratch: usize): void {
+/** Gives this instance a block that no other thread uses, aligned to 16. To be called before anything else. */
+export function bindScratch(scratch: usize, bytes: u32): void {
+  if (bytes < 4096) unreachable()
   columns = scratch
   temporary = scratch + 160
-  scratchFree = scratch + 160 + 8 * LIMBS
-  // R² mod r: one product with it takes a plain value to Montgomery form.
-  const square = scratchFree
+  const square = scratch + 160 + 8 * LIMBS
   store<u32>(square, 0x0a71_b3c0, 0)
   store<u32>(square, 0x1d32_207e, 4)
   store<u32>(square, 0x1663_d999, 8)
@@ -64,8 +66,8 @@ export function bindScratch(scratch: usize): void {
   store<u32>(square, 0, 36)
   squareOfR = square
   scratchFree = (square + LIMBS + 15) & ~15
+  scratchEnd = scratch + bytes
 }
-export let squareOfR: usize = 0
 
 // @ts-ignore: decorator
 @inline
@@ -527,7 +529,7 @@ export function invertMany(values: usize, count: u32, products: usize): void {
   storeOneLimb(inverse)
   multiply(running, squareOfR, inverse)
   for (let i: u32 = 0; i < count; i++) {
-    memory.copy(products + i * LIMBS, running, LIMBS)
+    memory.copy(products + i * <u32>LIMBS, running, LIMBS)
     const at = values + (i << 5)
     if (isZeroBytes(at)) continue
     toMontgomery(element, at)
@@ -538,7 +540,7 @@ export function invertMany(values: usize, count: u32, products: usize): void {
     const at = values + (i << 5)
     if (isZeroBytes(at)) continue
     toMontgomery(element, at)
-    multiply(running, inverse, products + i * LIMBS)
+    multiply(running, inverse, products + i * <u32>LIMBS)
     multiply(inverse, inverse, element)
     fromMontgomery(at, running)
   }

@@ -1,13 +1,25 @@
 /** Exports of `circuit.wasm`. Every address is a byte address in the imported memory; threads may share it, not their scratch. */
+export { blake2sDigest, blake2sInit, blake2sUpdate } from './blake2s'
 export {
-  bindScratch,
-  isCanonical,
   addBytes,
-  negateBytes,
-  multiplyPlain,
-  multiplyMany,
-  invertMany,
-  toMontgomery,
+  bindScratch,
   fromMontgomery,
+  invertMany,
+  isCanonical,
+  multiplyMany,
+  multiplyPlain,
+  negateBytes,
+  toMontgomery,
 } from './fr'
-export { blake2sInit, blake2sUpdate, blake2sDigest } from './blake2s'
+export { poseidonHashMany } from './poseidon'
+export {
+  bindCheck,
+  bindDigest,
+  bindRows,
+  bindTranspose,
+  checkpointPosition,
+  failedRow,
+  flushDigest,
+} from './rows'
+export { accumulate, combine, firstNotCanonical, lagrangeCoefficients, powers, scale } from './setup'
+export { bindContext, walkPiece } from './walk'

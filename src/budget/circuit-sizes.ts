@@ -1,0 +1,62 @@
+/**
+ * Sizes of the circuits that can be proved, for decisions that must be made before a shape is built (building one takes up to
+ * 0.2 s). A test compares them with the shapes.
+ */
+import type { CircuitId } from '../circuit/circuit-id.ts'
+
+export interface CircuitSize {
+  readonly constraints: number
+  /** Public inputs, ONE included. */
+  readonly inputs: number
+  readonly aux: number
+  /** Aux variables that travel as one bit each. */
+  readonly bits: number
+  /** Aux variables that travel as 32 bytes each. */
+  readonly wide: number
+  readonly log2Domain: number
+  /** Points of the SRS in G1 and in G2: what a file's size follows from. */
+  readonly g1Points: number
+  readonly g2Points: number
+}
+
+type Row = readonly [
+  constraints: number,
+  inputs: number,
+  aux: number,
+  bits: number,
+  wide: number,
+  aAux: number,
+  bAux: number,
+]
+
+const ROWS: Readonly<Partial<Record<CircuitId, Row>>> = {
+  'wpost-2k': [21_866, 23, 22_128, 120, 306, 16_770, 16_028],
+  'wpost-8m': [64_266, 23, 65_088, 360, 866, 49_330, 47_148],
+  'wpost-512m': [85_466, 23, 86_568, 480, 1_146, 65_610, 62_708],
+  'wpost-32g': [125_279_217, 25_840, 126_902_376, 704_700, 1_674_837, 96_179_805, 91_925_766],
+  'wpost-64g': [129_887_900, 25_301, 131_500_200, 713_000, 1_662_900, 99_624_500, 95_413_200],
+  'winning-2k': [90_750, 133, 91_674, 396, 1_188, 69_300, 66_792],
+  'winning-8m': [230_670, 133, 233_442, 1_188, 3_036, 176_748, 169_488],
+  'winning-512m': [300_630, 133, 304_326, 1_584, 3_960, 230_472, 220_836],
+  'winning-32g': [370_590, 133, 375_210, 1_980, 4_884, 284_196, 272_184],
+  'winning-64g': [391_314, 133, 396_000, 2_046, 4_950, 299_838, 287_694],
+}
+
+/** A circuit's size; absent if this version has no such circuit. */
+export function circuitSize(circuitId: CircuitId): CircuitSize | undefined {
+  const row = ROWS[circuitId]
+  if (row === undefined) return undefined
+  const [constraints, inputs, aux, bits, wide, aAux, bAux] = row
+  const log2Domain = Math.ceil(Math.log2(constraints + inputs))
+  return {
+    constraints,
+    inputs,
+    aux,
+    bits,
+    wide,
+    log2Domain,
+    // h, l, a, b_g1 and b_g2 of `paramsLayout`.
+    g1Points: 2 ** log2Domain - 1 + aux + (inputs + aAux) + (1 + bAux),
+    g2Points: 1 + bAux,
+  }
+}

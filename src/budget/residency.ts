@@ -1,0 +1,168 @@
+/**
+ * What devices keep of a circuit between jobs (its shape, imported points), as the budget sees it.
+ *
+ * An entry's bytes are reserved together with the first partition's working set and stay reserved when that ends. When the first
+ * waiter lacks memory, entries that nobody uses are given up, the least recently used first; one that was idle for less than
+ * `minIdleMs` only if the waiter outranks its last user or nothing is in flight. Kept entries (a preloaded WinningPoSt's) stay.
+ */
+import type { CircuitId } from '../circuit/circuit-id.ts'
+import type { MemoryBudget, Reservation } from './memory-budget.ts'
+
+export interface ResidencyOptions {
+  readonly budget: MemoryBudget
+  readonly minIdleMs: number
+  readonly now: () => number
+  /** Whether any partition is being worked on. */
+  readonly busy: () => boolean
+  /** Makes the devices drop a circuit; its bytes are released when this resolves. */
+  readonly evict: (circuitId: CircuitId, bytes: number) => Promise<void>
+}
+
+interface Entry {
+  readonly circuitId: CircuitId
+  /** Absent until the first user's reservation was granted. */
+  memory: Reservation | undefined
+  users: number
+  kept: boolean
+  evicting: boolean
+  lastUsedAt: number
+  lastRank: number
+}
+
+export interface ResidentRow {
+  readonly circuitId: CircuitId
+  readonly bytes: number
+  readonly idleMs: number
+  readonly evictable: boolean
+}
+
+/** A user's claim to a circuit's entry: while it stands, the entry is not given up. */
+export interface ResidentUse extends Disposable {
+  /** What is missing, to be reserved with the working set: 0 if the entry is there. */
+  readonly missingBytes: number
+  /** Takes the missing bytes out of a reservation that was granted with them. */
+  settle(memory: Reservation): void
+}
+
+export class Residency {
+  readonly #options: ResidencyOptions
+  readonly #entries = new Map<CircuitId, Entry>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: ResidencyOptions) {
+    this.#options = options
+    options.budget.onShortage((neededBytes, rank) => this.#reclaim(neededBytes, rank))
+  }
+
+  /**
+   * Claims a circuit's entry.
+   * @param bytes of the whole entry, where it has to be made
+   */
+  use(circuitId: CircuitId, bytes: number, rank: () => number): ResidentUse {
+    let entry = this.#entries.get(circuitId)
+    if (entry === undefined || entry.evicting) {
+      entry = {
+        circuitId,
+        memory: undefined,
+        users: 0,
+        kept: false,
+        evicting: false,
+        lastUsedAt: this.#options.now(),
+        lastRank: 0,
+      }
+      this.#entries.set(circuitId, entry)
+    }
+    const used = entry
+    used.users++
+    const missingBytes = used.memory === undefined ? bytes : 0
+    let standing = true
+    return {
+      missingBytes,
+      settle: (memory) => {
+        if (missingBytes === 0) return
+        // Another user may have brought the bytes meanwhile: then ours are one too many.
+        if (used.memory === undefined) used.memory = memory.split(missingBytes)
+        else memory.release(missingBytes)
+      },
+      [Symbol.dispose]: () => {
+        if (!standing) return
+        standing = false
+        used.users--
+        used.lastUsedAt = this.#options.now()
+        used.lastRank = rank()
+        if (used.users > 0) return
+        if (used.memory === undefined) this.#drop(used)
+        else if (this.#options.budget.waiting > 0) this.#options.budget.recheck()
+      },
+    }
+  }
+
+  /** Never gives this circuit's entry up. */
+  keep(circuitId: CircuitId): void {
+    const entry = this.#entries.get(circuitId)
+    if (entry !== undefined) entry.kept = true
+  }
+
+  has(circuitId: CircuitId): boolean {
+    return this.#entries.get(circuitId)?.memory !== undefined
+  }
+
+  rows(): ResidentRow[] {
+    const now = this.#options.now()
+    return [...this.#entries.values()].flatMap(({ circuitId, memory, users, kept, lastUsedAt }) =>
+      memory === undefined
+        ? []
+        : [
+            {
+              circuitId,
+              bytes: memory.bytes,
+              idleMs: users > 0 ? 0 : now - lastUsedAt,
+              evictable: users === 0 && !kept,
+            },
+          ],
+    )
+  }
+
+  /** Releases everything: the devices are gone. */
+  close(): void {
+    clearTimeout(this.#timer)
+    for (const entry of this.#entries.values()) entry.memory?.[Symbol.dispose]()
+    this.#entries.clear()
+  }
+
+  #reclaim(neededBytes: number, rank: number): void {
+    const { now, busy, minIdleMs } = this.#options
+    const idle = [...this.#entries.values()]
+      .filter(({ users, kept, memory, evicting }) => users === 0 && !kept && !evicting && memory !== undefined)
+      .sort((a, b) => a.lastUsedAt - b.lastUsedAt)
+    let missing = neededBytes
+    for (const { evicting, memory } of this.#entries.values()) if (evicting) missing -= memory?.bytes ?? 0
+    for (const entry of idle) {
+      if (missing <= 0) return
+      const waitMs = entry.lastUsedAt + minIdleMs - now()
+      if (waitMs <= 0 || rank > entry.lastRank || !busy()) {
+        missing -= entry.memory?.bytes ?? 0
+        void this.#evict(entry)
+      } else {
+        // Nothing else need happen until the entry has been idle for long enough.
+        clearTimeout(this.#timer)
+        this.#timer = setTimeout(() => this.#options.budget.recheck(), waitMs)
+      }
+    }
+  }
+
+  async #evict(entry: Entry): Promise<void> {
+    entry.evicting = true
+    try {
+      await this.#options.evict(entry.circuitId, entry.memory?.bytes ?? 0)
+    } finally {
+      this.#drop(entry)
+    }
+  }
+
+  #drop(entry: Entry): void {
+    // A new entry of the same circuit may have taken its place while it was given up.
+    if (this.#entries.get(entry.circuitId) === entry) this.#entries.delete(entry.circuitId)
+    entry.memory?.[Symbol.dispose]()
+  }
+}

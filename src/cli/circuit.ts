@@ -1,0 +1,82 @@
+/**
+ * Prints everything that identifies a circuit, as one JSON object with the fields of the reference's `peer shape`:
+ *
+ *     npm run -s circuit -- wpost-32g [--every 8388608]
+ *
+ * Exit codes: 0 printed; 1 this version can't build the circuit; 2 the arguments make no sense.
+ */
+import { parseArgs } from 'node:util'
+import { blake2s } from '@noble/hashes/blake2.js'
+import {
+  type CircuitFamily,
+  type CircuitId,
+  parseCircuitId,
+  SECTOR_SIZE_TAGS,
+  type SectorSizeTag,
+} from '../circuit/circuit-id.ts'
+import { circuitShape } from '../circuit/circuit-shape.ts'
+import { circuitDigest, walkingHasher } from '../circuit/digest.ts'
+import { ProverError } from '../errors.ts'
+
+const USAGE = 'usage: npm run -s circuit -- CIRCUIT_ID [--every CONSTRAINTS]'
+
+/** The reference's names of families and sizes. */
+const KINDS: Readonly<Record<CircuitFamily, string>> = {
+  porep: 'porep',
+  snap: 'update',
+  wpost: 'window',
+  winning: 'winning',
+}
+const SIZES: Readonly<Record<SectorSizeTag, string>> = {
+  '2k': '2KiB',
+  '8m': '8MiB',
+  '512m': '512MiB',
+  '32g': '32GiB',
+  '64g': '64GiB',
+}
+
+class UsageError extends Error {}
+
+function parse(args: string[]): { circuitId: CircuitId; every: number | undefined } {
+  let parsed: { values: { every?: string | undefined }; positionals: string[] }
+  try {
+    parsed = parseArgs({ args, allowPositionals: true, options: { every: { type: 'string' } } })
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+  const [circuitId, ...extra] = parsed.positionals
+  if (circuitId === undefined || extra.length > 0) throw new UsageError('expected one circuit id')
+  const { family, size } = parseCircuitId(circuitId as CircuitId)
+  if (!Object.hasOwn(KINDS, family) || !Object.hasOwn(SIZES, size) || circuitId !== `${family}-${size}`) {
+    const families = Object.keys(KINDS).join(', ')
+    throw new UsageError(
+      `no circuit ${circuitId}: expected one of ${families}, then - and ${SECTOR_SIZE_TAGS.join(', ')}`,
+    )
+  }
+  const { every } = parsed.values
+  if (every !== undefined && !/^[1-9]\d{0,9}$/.test(every)) {
+    throw new UsageError(`expected --every to be a positive integer, got ${every}`)
+  }
+  return { circuitId: circuitId as CircuitId, every: every === undefined ? undefined : Number(every) }
+}
+
+try {
+  const { circuitId, every } = parse(process.argv.slice(2))
+  const { family, size } = parseCircuitId(circuitId)
+  const digest = await circuitDigest(
+    circuitShape(circuitId),
+    walkingHasher(() => blake2s.create()),
+    { every },
+  )
+  console.log(JSON.stringify({ kind: KINDS[family], size: SIZES[size], ...digest }, null, 2))
+} catch (error) {
+  if (error instanceof UsageError) {
+    console.error(`${error.message}\n${USAGE}`)
+    process.exitCode = 2
+  } else if (ProverError.is(error)) {
+    console.error(error.message)
+    process.exitCode = 1
+  } else {
+    throw error
+  }
+}

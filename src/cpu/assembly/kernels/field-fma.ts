@@ -1,0 +1,520 @@
+/**
+ * Field arithmetic in doubles with fused multiply-add: value = Σ v_i · 2^(w i), two numbers at a time in the lanes of f64x2.
+ * Fq has 8 digits of w = 48 bits, Fr 6 of 44. Digits are integers, balanced (|v_i| ≤ 2^(w−1)) when normalised, the top digit
+ * takes the rest; values may be negative, so sums and differences are digit-wise.
+ *
+ * A product a·b goes into the column (h, l) of its position by four instructions:
+ *     n = fma(a, b, h);  l += fma(a, b, h − n);  h = n.
+ * h starts at C = 1.5 · 2^e and stays in [2^e, 2^(e+1)), where an ulp is 2^(e−52); so h − n is exact, and fma(a, b, h − n) is the
+ * rounding error of the first FMA: an integer of at most 2^(e−53), exact as well. l is a sum of integers, exact below 2^53.
+ * At the end of a column (h − C) · 2^−w goes to the next column's l, and so does the carry c of l, where c = (l + K) − K with
+ * K = 1.5 · 2^(52+w) is l rounded to a multiple of 2^w. The generator computes the bounds of every column for the operands
+ * at hand and takes an e that they allow; if there is none it throws.
+ *
+ * Reduction, "fold": the digits t_k of columns 0..n−2 are made by one parallel carry pass, and t_k · W_k is added at position
+ * n − 1, where W_k = 2^(−w (n−1−k)) mod p, balanced. These products do not depend on each other. "Row": t_k · M, M = 2^−w mod p, is
+ * added one position up, one k after the other; serial, but the scheduler of V8 11 makes better code of it.
+ * The last digit takes one true Montgomery step: q = −t · p^−1 mod 2^w (balanced), and q · p is added.
+ * The result is in columns n..2n−1: a·b / 2^(w n), plus at most (n − 1) p/4 + p/2.
+ */
+import type { Bounds, FieldEmitter, ProductOptions, Value } from './field.ts'
+import { balanced, inverseModulo } from './field.ts'
+import type { FunctionBuilder, ModuleBuilder } from './wat.ts'
+import { get, i32, i64, offset32 } from './wat.ts'
+
+export type Reduction = 'fold' | 'row'
+
+/** An accumulator of one position, with the bounds of its two parts. */
+interface Column {
+  h: string | undefined
+  l: string | undefined
+  hBound: number
+  lBound: number
+}
+
+/** A factor of the products: a digit in a local, or in memory (constants are loaded at each use). */
+interface Digit {
+  readonly text: string
+  readonly bound: number
+}
+
+const LIMIT = 2 ** 53
+/** What |v| may exceed p/2 by after `tidy`: the quotient is rounded from the top 53 bits. */
+const TIDY_BOUND = 0.51
+
+export class FmaField implements FieldEmitter {
+  readonly backend = 'fma'
+  readonly lanes = 2
+  readonly digitType = 'v128'
+  readonly name: string
+  readonly modulus: bigint
+  readonly digits: number
+  readonly digitBits: number
+  readonly radix: bigint
+  readonly blockBytes: number
+  readonly elementBytes: number
+  readonly bytes: number
+  readonly #module: ModuleBuilder
+  readonly #reduction: Reduction
+  readonly #p: readonly bigint[]
+
+  constructor(
+    module: ModuleBuilder,
+    name: string,
+    modulus: bigint,
+    shape: { digits: number; digitBits: number },
+    reduction: Reduction,
+  ) {
+    this.#module = module
+    this.name = name
+    this.modulus = modulus
+    this.digits = shape.digits
+    this.digitBits = shape.digitBits
+    this.radix = 1n << BigInt(shape.digits * shape.digitBits)
+    this.blockBytes = 16 * shape.digits
+    this.elementBytes = 8 * shape.digits
+    this.bytes = Math.ceil(modulus.toString(2).length / 64) * 8
+    this.#reduction = reduction
+    this.#p = this.#split(modulus)
+  }
+
+  constant(value: bigint): number {
+    return this.#module.data(this.encode([value, value]))
+  }
+
+  encode(values: readonly bigint[]): Uint8Array {
+    const doubles = new Float64Array(2 * this.digits)
+    for (let lane = 0; lane < 2; lane++) {
+      const digits = this.#split(values[lane % values.length] as bigint)
+      digits.forEach((digit, i) => {
+        doubles[2 * i + lane] = Number(digit)
+      })
+    }
+    return new Uint8Array(doubles.buffer)
+  }
+
+  decode(block: Uint8Array): bigint[] {
+    const doubles = new Float64Array(block.slice(0, this.blockBytes).buffer)
+    return [0, 1].map((lane) => {
+      let value = 0n
+      for (let i = this.digits - 1; i >= 0; i--)
+        value = (value << BigInt(this.digitBits)) + BigInt(doubles[2 * i + lane] as number)
+      return value
+    })
+  }
+
+  load(f: FunctionBuilder, address: string, offset = 0, { limb = 1, bound = 2.75 }: Bounds = {}): Value {
+    const digits = Array.from({ length: this.digits }, (_, i) =>
+      f.local('v128', `(v128.load offset=${offset + 16 * i} ${address})`),
+    )
+    return { digits, limb, bound }
+  }
+
+  store(f: FunctionBuilder, address: string, value: Value, offset = 0): void {
+    value.digits.forEach((digit, i) => {
+      f.do(`(v128.store offset=${offset + 16 * i} ${address} ${get(digit)})`)
+    })
+  }
+
+  add(f: FunctionBuilder, a: Value, b: Value): Value {
+    const digits = a.digits.map((digit, i) =>
+      f.local('v128', `(f64x2.add ${get(digit)} ${get(b.digits[i] as string)})`),
+    )
+    return { digits, limb: a.limb + b.limb, bound: a.bound + b.bound }
+  }
+
+  sub(f: FunctionBuilder, a: Value, b: Value): Value {
+    const digits = a.digits.map((digit, i) =>
+      f.local('v128', `(f64x2.sub ${get(digit)} ${get(b.digits[i] as string)})`),
+    )
+    return { digits, limb: a.limb + b.limb, bound: a.bound + b.bound }
+  }
+
+  neg(f: FunctionBuilder, a: Value): Value {
+    const digits = a.digits.map((digit) => f.local('v128', `(f64x2.neg ${get(digit)})`))
+    return { digits, limb: a.limb, bound: a.bound }
+  }
+
+  mul(f: FunctionBuilder, a: Value, b: Value, options?: ProductOptions): Value {
+    return this.sum(f, [[a, b]], options)
+  }
+
+  sqr(f: FunctionBuilder, a: Value, options?: ProductOptions): Value {
+    return this.sum(f, [[a, a]], options)
+  }
+
+  sum(f: FunctionBuilder, products: readonly (readonly [a: Value, b: Value])[], options: ProductOptions = {}): Value {
+    // A larger e gives h more room and costs l precision; the usual one first.
+    for (const e of [this.digitBits + 53, this.digitBits + 52]) {
+      if (this.#product(undefined, e, products, options) !== undefined) {
+        return this.#product(f, e, products, options) as Value
+      }
+    }
+    const factors = products.map((pair) => pair.map(({ limb, bound }) => `limb ${limb} bound ${bound}`).join(' × '))
+    throw new Error(`${this.name}: a product is not proven to be exact: ${factors.join(' + ')}`)
+  }
+
+  tidy(f: FunctionBuilder, a: Value): Value {
+    const columns = a.digits.map((digit, i) => ({ h: undefined, l: digit, hBound: 0, lBound: this.#digitBound(a, i) }))
+    // The columns are changed in place: work on copies, the operand stays as it is.
+    const copies = columns.map((column) => ({ ...column, l: f.local('v128', get(column.l)) }))
+    this.#subtractMultiple(f, copies)
+    return this.#carry(f, copies, TIDY_BOUND)
+  }
+
+  isZero(f: FunctionBuilder, a: Value): string {
+    // Balanced digits of 0 are all zero, and ±0 differ in the sign bit alone, which the comparison ignores.
+    const any = f.local('v128', get(a.digits[0] as string))
+    for (const digit of a.digits.slice(1)) {
+      f.set(any, `(v128.or ${get(any)} ${get(digit)})`)
+    }
+    // The or of finite doubles could be anything but ±0 only if one of them has a bit besides the sign.
+    return `(i64x2.bitmask (i64x2.eq (i64x2.shl ${get(any)} (i32.const 1)) (v128.const i64x2 0 0)))`
+  }
+
+  importBytes(f: FunctionBuilder, addresses: readonly string[]): Value {
+    const w = this.digitBits
+    const digits = Array.from({ length: this.digits }, (_, i) => {
+      const [byte, shift] = digitPosition(i, w, this.bytes)
+      const mask = (1n << BigInt(w)) - 1n
+      const lane = (address: string): string =>
+        `(f64.convert_i64_s (i64.and (i64.shr_u (i64.load offset=${byte} align=1 ${address}) ${i64(shift)}) ${i64(mask)}))`
+      return f.local(
+        'v128',
+        `(f64x2.replace_lane 1 (f64x2.splat ${lane(addresses[0] as string)}) ${lane(addresses[1] as string)})`,
+      )
+    })
+    const value = 1n << BigInt(8 * this.bytes)
+    return { digits, limb: 2, bound: ratio(value, this.modulus) }
+  }
+
+  exportBytes(f: FunctionBuilder, value: Value, addresses: readonly string[]): void {
+    addresses.forEach((address, lane) => {
+      const w = BigInt(this.digitBits)
+      // Sign of the value: the sign of its highest digit that is not 0; found by carrying in integers.
+      const digits = value.digits.map((digit) =>
+        f.local('i64', `(i64.trunc_sat_f64_s (f64x2.extract_lane ${lane} ${get(digit)}))`),
+      )
+      this.#carryIntegers(f, digits, w)
+      f.if(`(i64.lt_s ${get(digits.at(-1) as string)} (i64.const 0))`, () => {
+        digits.forEach((digit, i) => {
+          f.set(digit, `(i64.add ${get(digit)} ${i64(this.#p[i] as bigint)})`)
+        })
+        this.#carryIntegers(f, digits, w)
+      })
+      packWords(f, digits, this.digitBits, this.bytes, address)
+    })
+  }
+
+  /** In integers: brings all digits but the top one to [0, 2^w). */
+  #carryIntegers(f: FunctionBuilder, digits: readonly string[], w: bigint): void {
+    const mask = (1n << w) - 1n
+    for (let i = 0; i + 1 < digits.length; i++) {
+      const [digit, next] = [digits[i] as string, digits[i + 1] as string]
+      f.set(next, `(i64.add ${get(next)} (i64.shr_s ${get(digit)} ${i64(w)}))`)
+      f.set(digit, `(i64.and ${get(digit)} ${i64(mask)})`)
+    }
+  }
+
+  /** Balanced digits, the top one with the rest. */
+  #split(value: bigint): bigint[] {
+    const w = BigInt(this.digitBits)
+    const digits: bigint[] = []
+    let rest = value
+    for (let i = 0; i < this.digits - 1; i++) {
+      const digit = balanced(rest, 1n << w)
+      digits.push(digit)
+      rest = (rest - digit) >> w
+    }
+    digits.push(rest)
+    return digits
+  }
+
+  #splat(value: number): string {
+    return `(v128.load ${i32(this.#module.data(new Uint8Array(new Float64Array([value, value]).buffer)))})`
+  }
+
+  #digitBound(value: Value, i: number): number {
+    const half = 2 ** (this.digitBits - 1)
+    if (i < this.digits - 1) return value.limb * half
+    return value.bound * ratio(this.modulus, 1n << BigInt(this.digitBits * (this.digits - 1))) + value.limb
+  }
+
+  #constantDigits(value: bigint): Digit[] {
+    return this.#split(value).map((digit) => ({
+      text: this.#splat(Number(digit)),
+      bound: Number(digit < 0n ? -digit : digit),
+    }))
+  }
+
+  /**
+   * Emits the product, or, without a function, only checks its bounds (the same code path, so that the two can't part).
+   * @returns undefined if a bound is passed
+   */
+  #product(
+    f: FunctionBuilder | undefined,
+    e: number,
+    products: readonly (readonly [a: Value, b: Value])[],
+    { addend, tidy = false }: ProductOptions,
+  ): Value | undefined {
+    const n = this.digits
+    const w = this.digitBits
+    const emit = new ColumnEmitter(f, e, w, (value) => this.#splat(value))
+    const columns: Column[] = Array.from({ length: 2 * n }, () => ({
+      h: undefined,
+      l: undefined,
+      hBound: 0,
+      lBound: 0,
+    }))
+    const terms: (readonly [Digit, Digit])[][] = columns.map(() => [])
+    for (const [a, b] of products) {
+      const digit = (value: Value, i: number): Digit => ({
+        text: get(value.digits[i] as string),
+        bound: this.#digitBound(value, i),
+      })
+      for (let i = 0; i < n; i++) {
+        if (a === b) {
+          const twice: Digit =
+            f === undefined || i === n - 1
+              ? { text: '', bound: 2 * digit(a, i).bound }
+              : {
+                  text: get(f.local('v128', `(f64x2.add ${digit(a, i).text} ${digit(a, i).text})`)),
+                  bound: 2 * digit(a, i).bound,
+                }
+          terms[2 * i]?.push([digit(a, i), digit(a, i)])
+          for (let j = i + 1; j < n; j++) terms[i + j]?.push([digit(a, j), twice])
+        } else {
+          for (let j = 0; j < n; j++) terms[i + j]?.push([digit(a, i), digit(b, j)])
+        }
+      }
+    }
+    const modulus = this.#constantDigits(this.modulus)
+    const pInverse = balanced(inverseModulo(this.modulus, 1n << BigInt(w)), 1n << BigInt(w))
+    const half = 2 ** (w - 1)
+
+    if (this.#reduction === 'fold') {
+      // Columns 0..n-2, two at a time, then all their digits at once.
+      for (let k = 0; k < n - 1; k += 2) emit.accumulate(columns, terms, k, Math.min(k + 1, n - 2))
+      const carries: (string | undefined)[] = []
+      for (let k = 0; k < n - 1; k++) carries.push(emit.carryOf(columns[k] as Column))
+      for (let k = 0; k < n - 1; k++) {
+        const t = emit.digitOf(columns[k] as Column, carries[k], k > 0 ? carries[k - 1] : undefined)
+        const factor = this.#constantDigits(
+          balanced(inverseModulo(1n << BigInt(w * (n - 1 - k)), this.modulus), this.modulus),
+        )
+        for (let j = 0; j < n; j++) terms[n - 1 + j]?.push([{ text: t, bound: half + 2 ** 6 }, factor[j] as Digit])
+      }
+      emit.addCarry(columns[n - 1] as Column, carries[n - 2])
+    } else {
+      const factor = this.#constantDigits(balanced(inverseModulo(1n << BigInt(w), this.modulus), this.modulus))
+      for (let k = 0; k < n - 1; k++) {
+        emit.accumulate(columns, terms, k, k)
+        const carry = emit.carryOf(columns[k] as Column)
+        const t = emit.digitOf(columns[k] as Column, carry, undefined)
+        emit.addCarry(columns[k + 1] as Column, carry)
+        for (let j = 0; j < n; j++) terms[k + 1 + j]?.push([{ text: t, bound: half + 2 ** 6 }, factor[j] as Digit])
+      }
+    }
+
+    emit.accumulate(columns, terms, n - 1, n - 1)
+    const last = columns[n - 1] as Column
+    const carry = emit.carryOf(last)
+    const t = emit.digitOf(last, carry, undefined)
+    emit.addCarry(columns[n] as Column, carry)
+    const q = emit.quotient(t, Number(pInverse))
+    emit.addExact(columns[n] as Column, q, modulus[0] as Digit, t)
+    for (let j = 1; j < n; j++) terms[n - 1 + j]?.push([{ text: q, bound: half }, modulus[j] as Digit])
+    for (let k = n; k < 2 * n; k += 2) emit.accumulate(columns, terms, k, k + 1)
+
+    const result = columns.slice(n)
+    if (addend !== undefined) {
+      result.forEach((column, i) => {
+        emit.add(column, get(addend.digits[i] as string), this.#digitBound(addend, i))
+      })
+    }
+    let bound = 0.5 + (n - 1) / 4 + (addend?.bound ?? 0) + 0.001
+    for (const [a, b] of products) bound += a.bound * b.bound * ratio(this.modulus, this.radix)
+    if (tidy) {
+      for (const column of result) column.lBound += (bound + 1) * half
+      bound = TIDY_BOUND
+    }
+    // The top column and its neighbours take a carry each in the chain to come.
+    const hLimit = 2 ** (e - 1)
+    if (columns.some(({ hBound, lBound }) => hBound >= hLimit || lBound + 64 >= LIMIT)) return undefined
+    if (f === undefined) return { digits: [], limb: 1, bound }
+    if (tidy) this.#subtractMultiple(f, result)
+    return this.#carry(f, result, bound)
+  }
+
+  /** Subtracts the multiple of p nearest to the value of the columns, judged by the top two. */
+  #subtractMultiple(f: FunctionBuilder, columns: readonly Column[]): void {
+    const n = this.digits
+    const top = 2 ** (this.digitBits * (n - 1))
+    const inverse = top / Number(this.modulus)
+    const [high, low] = [columns[n - 1]?.l as string, columns[n - 2]?.l as string]
+    const sum = `(f64x2.relaxed_madd ${get(low)} ${this.#splat(2 ** -this.digitBits)} ${get(high)})`
+    const m = f.local('v128', `(f64x2.nearest (f64x2.mul ${sum} ${this.#splat(inverse)}))`)
+    columns.forEach((column, i) => {
+      const l = column.l as string
+      f.set(l, `(f64x2.relaxed_nmadd ${get(m)} ${this.#splat(Number(this.#p[i]))} ${get(l)})`)
+    })
+  }
+
+  /** The serial carry chain that normalises; returns new locals. */
+  #carry(f: FunctionBuilder, columns: readonly Column[], bound: number): Value {
+    const k = this.#splat(1.5 * 2 ** (52 + this.digitBits))
+    const down = this.#splat(2 ** -this.digitBits)
+    const digits: string[] = []
+    let current = columns[0]?.l as string
+    for (let i = 0; i < columns.length - 1; i++) {
+      const carry = f.local('v128', `(f64x2.sub (f64x2.add ${get(current)} ${k}) ${k})`)
+      digits.push(f.local('v128', `(f64x2.sub ${get(current)} ${get(carry)})`))
+      current = f.local('v128', `(f64x2.relaxed_madd ${get(carry)} ${down} ${get(columns[i + 1]?.l as string)})`)
+    }
+    digits.push(current)
+    return { digits, limb: 1, bound }
+  }
+}
+
+/** Emits on columns and keeps their bounds; without a function it keeps the bounds only. */
+class ColumnEmitter {
+  readonly #f: FunctionBuilder | undefined
+  readonly #e: number
+  readonly #w: number
+  readonly #splat: (value: number) => string
+
+  constructor(f: FunctionBuilder | undefined, e: number, w: number, splat: (value: number) => string) {
+    this.#f = f
+    this.#e = e
+    this.#w = w
+    this.#splat = splat
+  }
+
+  /** Adds all terms of columns `from`..`to` (one or two), alternating, then hands h over to the next column's l. */
+  accumulate(
+    columns: readonly Column[],
+    terms: readonly (readonly (readonly [Digit, Digit])[])[],
+    from: number,
+    to: number,
+  ): void {
+    const longest = Math.max(...range(from, to).map((k) => terms[k]?.length ?? 0))
+    for (let i = 0; i < longest; i++) {
+      for (const k of range(from, to)) {
+        const term = terms[k]?.[i]
+        if (term !== undefined) this.#multiply(columns[k] as Column, term[0], term[1])
+      }
+    }
+    for (const k of range(from, to)) {
+      const next = columns[k + 1]
+      if (next !== undefined) this.#handOver(columns[k] as Column, next)
+    }
+  }
+
+  #multiply(column: Column, a: Digit, b: Digit): void {
+    column.hBound += a.bound * b.bound
+    column.lBound += 2 ** (this.#e - 53)
+    const f = this.#f
+    if (f === undefined) return
+    const start = this.#splat(1.5 * 2 ** this.#e)
+    const h = column.h === undefined ? start : get(column.h)
+    const n = f.local('v128', `(f64x2.relaxed_madd ${a.text} ${b.text} ${h})`)
+    const low = `(f64x2.relaxed_madd ${a.text} ${b.text} (f64x2.sub ${h} ${get(n)}))`
+    column.l = f.local('v128', column.l === undefined ? low : `(f64x2.add ${get(column.l)} ${low})`)
+    column.h = n
+  }
+
+  #handOver(column: Column, next: Column): void {
+    if (column.hBound === 0) return
+    next.lBound += (column.hBound + 2 ** (this.#e - 52)) * 2 ** -this.#w
+    const f = this.#f
+    if (f === undefined || column.h === undefined) return
+    const part = `(f64x2.relaxed_madd ${get(column.h)} ${this.#splat(2 ** -this.#w)} ${this.#splat(-1.5 * 2 ** (this.#e - this.#w))})`
+    next.l = f.local('v128', next.l === undefined ? part : `(f64x2.add ${get(next.l)} ${part})`)
+  }
+
+  carryOf(column: Column): string | undefined {
+    if (this.#f === undefined) return undefined
+    const k = this.#splat(1.5 * 2 ** (52 + this.#w))
+    return this.#f.local('v128', `(f64x2.sub (f64x2.add ${get(column.l as string)} ${k}) ${k})`)
+  }
+
+  /** l − carry, plus the scaled carry of the column below. */
+  digitOf(column: Column, carry: string | undefined, below: string | undefined): string {
+    if (this.#f === undefined) return ''
+    const digit = `(f64x2.sub ${get(column.l as string)} ${get(carry as string)})`
+    const down = this.#splat(2 ** -this.#w)
+    return get(
+      this.#f.local('v128', below === undefined ? digit : `(f64x2.relaxed_madd ${get(below)} ${down} ${digit})`),
+    )
+  }
+
+  addCarry(column: Column, carry: string | undefined): void {
+    // |l| < 2^53, so a carry is below 2^(53 − w).
+    column.lBound += 2 ** (54 - this.#w)
+    if (this.#f === undefined) return
+    const part = `${get(carry as string)} ${this.#splat(2 ** -this.#w)}`
+    column.l = this.#f.local(
+      'v128',
+      column.l === undefined ? `(f64x2.mul ${part})` : `(f64x2.relaxed_madd ${part} ${get(column.l)})`,
+    )
+  }
+
+  add(column: Column, text: string, bound: number): void {
+    column.lBound += bound
+    if (this.#f === undefined) return
+    column.l = this.#f.local('v128', column.l === undefined ? text : `(f64x2.add ${get(column.l)} ${text})`)
+  }
+
+  /** q = −t · p^−1 mod 2^w: K as addend rounds the product to a multiple of 2^w, which is then taken from it exactly. */
+  quotient(t: string, pInverse: number): string {
+    if (this.#f === undefined) return ''
+    const k = this.#splat(1.5 * 2 ** (52 + this.#w))
+    const inverse = this.#splat(pInverse)
+    const z = this.#f.local('v128', `(f64x2.sub (f64x2.relaxed_madd ${t} ${inverse} ${k}) ${k})`)
+    return get(this.#f.local('v128', `(f64x2.relaxed_nmadd ${t} ${inverse} ${get(z)})`))
+  }
+
+  /** Adds (q · p_0 + t) / 2^w, an exact division. */
+  addExact(column: Column, q: string, p0: Digit, t: string): void {
+    column.lBound += p0.bound / 2 + 1
+    if (this.#f === undefined) return
+    const whole = `(f64x2.relaxed_madd ${q} ${p0.text} ${t})`
+    column.l = this.#f.local(
+      'v128',
+      `(f64x2.relaxed_madd ${whole} ${this.#splat(2 ** -this.#w)} ${get(column.l as string)})`,
+    )
+  }
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, i) => from + i)
+}
+
+function ratio(a: bigint, b: bigint): number {
+  return Number((a << 64n) / b) / 2 ** 64
+}
+
+/** Where digit i of w bits starts in a little-endian integer: the byte to load 8 bytes from, and the shift; never past its end. */
+export function digitPosition(i: number, w: number, bytes: number): readonly [byte: number, shift: number] {
+  const byte = Math.min(Math.floor((i * w) / 8), bytes - 8)
+  return [byte, i * w - 8 * byte]
+}
+
+/** Stores digits in [0, 2^w) as a little-endian integer of `bytes` bytes, 8 at a time. */
+export function packWords(
+  f: FunctionBuilder,
+  digits: readonly string[],
+  w: number,
+  bytes: number,
+  address: string,
+): void {
+  for (let word = 0; word < bytes / 8; word++) {
+    const parts: string[] = []
+    digits.forEach((digit, i) => {
+      const shift = i * w - 64 * word
+      if (shift <= -w || shift >= 64) return
+      parts.push(shift >= 0 ? `(i64.shl ${get(digit)} ${i64(shift)})` : `(i64.shr_u ${get(digit)} ${i64(-shift)})`)
+    })
+    f.do(`(i64.store align=1 ${offset32(address, 8 * word)} ${parts.reduce((a, b) => `(i64.or ${a} ${b})`)})`)
+  }
+}

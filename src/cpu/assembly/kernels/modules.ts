@@ -1,0 +1,45 @@
+/** What the kernel modules are made of: one function a part, each written once against {@link FieldEmitter}. */
+import type { FieldEmitter } from './field.ts'
+import { FQ_MODULUS, FR_MODULUS } from './field.ts'
+import type { Reduction } from './field-fma.ts'
+import { FmaField } from './field-fma.ts'
+import { emitFieldFunctions } from './field-functions.ts'
+import { IntegerField } from './field-integer.ts'
+import { emitTransforms } from './ntt.ts'
+import { ModuleBuilder } from './wat.ts'
+
+export interface KernelFields {
+  readonly fq: FieldEmitter
+  readonly fr: FieldEmitter
+}
+
+/** A part adds its functions and constants to the module. */
+export type KernelPart = (module: ModuleBuilder, fields: KernelFields) => void
+
+const PARTS: readonly KernelPart[] = [
+  (module, { fq }) => emitFieldFunctions(module, fq),
+  (module, { fr }) => emitFieldFunctions(module, fr),
+  (module, { fr }) => emitTransforms(module, fr),
+]
+
+export function fmaFields(module: ModuleBuilder, reduction: Reduction = 'fold'): KernelFields {
+  return {
+    fq: new FmaField(module, 'fq', FQ_MODULUS, { digits: 8, digitBits: 48 }, reduction),
+    fr: new FmaField(module, 'fr', FR_MODULUS, { digits: 6, digitBits: 44 }, reduction),
+  }
+}
+
+export function integerFields(module: ModuleBuilder): KernelFields {
+  return {
+    fq: new IntegerField(module, 'fq', FQ_MODULUS, { digits: 13, digitBits: 30, blockBytes: 64 }),
+    fr: new IntegerField(module, 'fr', FR_MODULUS, { digits: 9, digitBits: 29, blockBytes: 48 }),
+  }
+}
+
+/** @returns the text of a kernel module */
+export function kernelModule(makeFields: (module: ModuleBuilder) => KernelFields): string {
+  const module = new ModuleBuilder()
+  const fields = makeFields(module)
+  for (const part of PARTS) part(module, fields)
+  return module.toString()
+}

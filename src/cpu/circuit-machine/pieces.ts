@@ -1,0 +1,261 @@
+/**
+ * Pieces of a circuit: ranges of steps of one instance, as `circuit.wasm` walks them in one call. Cutting keeps calls short (for
+ * progress and abort) and lets threads share an expansion.
+ *
+ * Which pieces may run side by side: rows and digests of products only read, so any. Expansion fills in what later rows read; a
+ * circuit's root can be cut before a step if no step from there on reads an aux variable that lies behind the root's first
+ * variables (those allocated before its first child) and before the cut. In the PoSt circuits sectors share nothing; in PoRep
+ * challenges read the root's first variables only.
+ */
+import {
+  AUX,
+  type CircuitShape,
+  DEFINES_NOTHING,
+  INPUT,
+  KIND_MASK,
+  NUMBER_MASK,
+  ONE,
+  type Template,
+  type Variable,
+} from '../../circuit/shape.ts'
+import { normalizedSteps, type ShapeImage } from './image.ts'
+
+/** Words of a piece before its wires. */
+const PIECE_HEADER_WORDS = 13
+
+export interface Piece {
+  /** As `walkPiece` reads it. */
+  readonly words: Uint32Array
+  readonly rows: number
+  readonly firstRow: number
+  /** The aux variables that it allocates. */
+  readonly firstAux: number
+  readonly aux: number
+}
+
+/** Counters of a walk. */
+interface Cursor {
+  row: number
+  aux: number
+  input: number
+  bit: number
+  wide: number
+}
+
+/** One instance, with the numbers of its first variables and its wires as keys. */
+interface Instance {
+  readonly template: Template
+  readonly auxOrigin: number
+  readonly inputOrigin: number
+  readonly wires: Uint32Array
+}
+
+/** A range of the root's steps that needs nothing from other ranges except the root's first variables. */
+export interface Section {
+  readonly fromStep: number
+  readonly toStep: number
+  readonly firstAux: number
+  readonly aux: number
+  readonly rows: number
+  readonly pieces: readonly Piece[]
+}
+
+/** How a circuit falls into sections. The first section holds the root's first variables and runs before all others. */
+export interface CircuitPlan {
+  /** Aux variables of the root's own before its first child. */
+  readonly commonAux: number
+  readonly sections: readonly Section[]
+}
+
+/**
+ * Cuts a circuit.
+ * @param rowsPerPiece a piece is closed once it has this many rows; one can have more only if its last step has
+ * @param rowsPerSection sections are merged up to this size
+ */
+export function planCircuit(
+  shape: CircuitShape,
+  image: ShapeImage,
+  rowsPerPiece: number,
+  rowsPerSection: number = rowsPerPiece,
+): CircuitPlan {
+  const steps = normalizedSteps(shape.root)
+  const root: Instance = { template: shape.root, auxOrigin: 0, inputOrigin: 1, wires: new Uint32Array(0) }
+  const { cuts, commonAux, commonSteps } = independentCuts(shape.root)
+  const sections: Section[] = []
+  const cursor: Cursor = { row: 0, aux: 0, input: 1, bit: 0, wide: 0 }
+  let from = 0
+  const close = (to: number): void => {
+    const { aux, row } = cursor
+    const pieces = [...cutSteps(shape, image, root, from, to, cursor, rowsPerPiece)]
+    sections.push({ fromStep: from, toStep: to, firstAux: aux, aux: cursor.aux - aux, rows: cursor.row - row, pieces })
+    from = to
+  }
+  close(commonSteps)
+  let rows = 0
+  for (let s = commonSteps; s < steps.length; s++) {
+    if (s > from && rows >= rowsPerSection && cuts.has(s)) {
+      close(s)
+      rows = 0
+    }
+    const step = steps[s]
+    if (step?.kind === 'child') rows += step.template.totals.rows
+    else if (step?.kind === 'rows') rows += step.count
+  }
+  if (from < steps.length) close(steps.length)
+  return { commonAux, sections }
+}
+
+/** Steps of the root before which it may be cut, by the rule above. */
+export function independentCuts(root: Template): {
+  readonly cuts: ReadonlySet<number>
+  readonly commonAux: number
+  readonly commonSteps: number
+} {
+  const steps = normalizedSteps(root)
+  const firstChild = steps.findIndex(({ kind }) => kind === 'child')
+  const commonSteps = firstChild < 0 ? steps.length : firstChild
+  const auxAt: number[] = []
+  let aux = 0
+  for (const step of steps) {
+    auxAt.push(aux)
+    if (step.kind === 'aux') aux += step.count
+    else if (step.kind === 'child') aux += step.template.totals.aux
+  }
+  const commonAux = auxAt[commonSteps] ?? aux
+  const cuts = new Set<number>()
+  const none = { cuts, commonAux, commonSteps }
+  let lowest = Number.POSITIVE_INFINITY
+  const read = (variable: Variable): void => {
+    const number = variable & NUMBER_MASK
+    if ((variable & KIND_MASK) >>> 0 === AUX && number >= commonAux && number < lowest) lowest = number
+  }
+  for (let s = steps.length - 1; s >= commonSteps; s--) {
+    const step = steps[s]
+    if (step?.kind === 'child') step.wires.forEach(read)
+    else if (step?.kind === 'rows') {
+      const { termStart, termVariable, defines } = root.matrix
+      const end = step.first + step.count
+      termVariable.subarray(termStart[3 * step.first], termStart[3 * end]).forEach(read)
+      // A common variable that is only known late makes every section wait.
+      if (defines.subarray(step.first, end).some((v) => v !== DEFINES_NOTHING && v < commonAux)) return none
+    }
+    if (lowest >= (auxAt[s] as number)) cuts.add(s)
+  }
+  return { cuts, commonAux, commonSteps }
+}
+
+function* cutSteps(
+  shape: CircuitShape,
+  image: ShapeImage,
+  instance: Instance,
+  from: number,
+  to: number,
+  cursor: Cursor,
+  rowsPerPiece: number,
+): Generator<Piece> {
+  const steps = normalizedSteps(instance.template)
+  let start = { step: from, ...cursor }
+  const piece = (end: number): Piece => {
+    const { wires, template } = instance
+    const words = new Uint32Array(PIECE_HEADER_WORDS + wires.length)
+    words.set([
+      image.templateOffsets.get(template) as number,
+      start.step,
+      end,
+      shape.inputs + instance.auxOrigin,
+      instance.inputOrigin,
+      shape.inputs + start.aux,
+      start.input,
+      start.row,
+      start.bit,
+      start.wide,
+    ])
+    words[12] = wires.length
+    words.set(wires, PIECE_HEADER_WORDS)
+    const rows = cursor.row - start.row
+    const made = { words, rows, firstRow: start.row, firstAux: start.aux, aux: cursor.aux - start.aux }
+    start = { step: end, ...cursor }
+    return made
+  }
+  for (let s = from; s < to; s++) {
+    const step = steps[s]
+    if (step?.kind === 'child') {
+      const { template } = step
+      if (template.totals.rows > rowsPerPiece && template.poseidon === undefined) {
+        if (s > start.step) yield piece(s)
+        const child: Instance = {
+          template,
+          auxOrigin: cursor.aux,
+          inputOrigin: cursor.input,
+          wires: step.wires.map((variable) => keyOf(shape, instance, variable)),
+        }
+        yield* cutSteps(shape, image, child, 0, template.steps.length, cursor, rowsPerPiece)
+        start = { step: s + 1, ...cursor }
+        continue
+      }
+      cursor.row += template.totals.rows
+      cursor.aux += template.totals.aux
+      cursor.input += template.totals.inputs
+      cursor.bit += template.totals.bits
+      cursor.wide += template.totals.wide
+    } else if (step?.kind === 'aux') {
+      cursor.aux += step.count
+      if (step.class === 'bit') cursor.bit += step.count
+      else if (step.class === 'wide') cursor.wide += step.count
+    } else if (step?.kind === 'input') cursor.input += step.count
+    else if (step?.kind === 'rows') cursor.row += step.count
+    if (cursor.row - start.row >= rowsPerPiece) yield piece(s + 1)
+  }
+  if (to > start.step) yield piece(to)
+}
+
+/** Key of a local variable: inputs first, ONE is 0, then aux. */
+function keyOf(shape: CircuitShape, { auxOrigin, inputOrigin, wires }: Instance, variable: Variable): number {
+  const number = variable & NUMBER_MASK
+  if (variable === ONE) return 0
+  switch ((variable & KIND_MASK) >>> 0) {
+    case AUX:
+      return shape.inputs + auxOrigin + number
+    case INPUT:
+      return inputOrigin + number
+    default:
+      return wires[number] as number
+  }
+}
+
+/** Where a row of the circuit belongs. */
+export interface RowLocation {
+  /** Number in the whole circuit. */
+  readonly row: number
+  readonly template: string
+  /** Number among the template's own rows. */
+  readonly templateRow: number
+  /** Instances from the root's child down, each numbered among its parent's children of the same template. */
+  readonly path: readonly string[]
+}
+
+export function locateRow(root: Template, row: number): RowLocation {
+  const path: string[] = []
+  let template = root
+  let rest = row
+  descend: for (;;) {
+    const seen = new Map<string, number>()
+    for (const step of template.steps) {
+      if (step.kind === 'rows') {
+        if (rest < step.count) return { row, template: template.name, templateRow: step.first + rest, path }
+        rest -= step.count
+      } else if (step.kind === 'child') {
+        const { name, totals } = step.template
+        const index = seen.get(name) ?? 0
+        seen.set(name, index + 1)
+        if (rest < totals.rows) {
+          path.push(`${name}[${index}]`)
+          template = step.template
+          continue descend
+        }
+        rest -= totals.rows
+      }
+    }
+    throw new RangeError(`The circuit has no row ${row}`)
+  }
+}

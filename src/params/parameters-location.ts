@@ -1,0 +1,24 @@
+/** Which files hold the parameters of a circuit, and what they must be. */
+import type { CircuitId } from '../circuit/circuit-id.ts'
+
+/** The files of one circuit. Survives structured clone. */
+export interface ParametersLocation {
+  readonly circuitId: CircuitId
+  /** Made by `developmentSetup`: worthless on a real network. */
+  readonly development: boolean
+  /** Paths, absolute or relative as the directory was given. */
+  readonly paramsFile: string
+  readonly vkFile: string
+  /** First 16 bytes of BLAKE2b-512, in hex. */
+  readonly paramsDigest: string
+  readonly vkDigest: string
+  /** Development only: fingerprint of the circuit that they were made for. */
+  readonly circuitFingerprint?: string
+}
+
+/** What reading a large file reports to, and obeys. */
+export interface ReadRun {
+  readonly signal: AbortSignal
+  /** The share (0 to 1) that is done. */
+  unit(share: number): void
+}
