@@ -3,7 +3,7 @@
  * into one uniform buffer a unit, at the offsets that bind groups need.
  */
 import { GpuOutOfMemoryError, GpuValidationError } from '../errors.ts'
-import type { Gpu } from './gpu.ts'
+import type { CompiledKernel, Gpu } from './gpu.ts'
 import type { Kernel } from './kernel.ts'
 import { USAGE } from './open-gpu.ts'
 
@@ -24,83 +24,75 @@ const PARAMS_STRIDE = 256
 export class Commands {
   readonly #gpu: Gpu
   readonly #label: string
-  readonly #dispatches: { kernel: Kernel; dispatch: Dispatch; params: number | undefined }[] = []
-  readonly #params: Uint32Array[] = []
+  readonly #dispatches: (Dispatch & { readonly compiled: CompiledKernel })[] = []
 
   constructor(gpu: Gpu, label: string) {
     this.#gpu = gpu
     this.#label = label
   }
 
+  /** Records a dispatch of a kernel that {@link Gpu.prepare} compiled. */
   dispatch(kernel: Kernel, dispatch: Dispatch): this {
-    if (dispatch.workgroups === 0) return this
-    let params: number | undefined
-    if (dispatch.params !== undefined) {
-      params = this.#params.length
-      this.#params.push(Uint32Array.from(dispatch.params))
-    }
-    this.#dispatches.push({ kernel, dispatch, params })
+    if (dispatch.workgroups > 0) this.#dispatches.push({ ...dispatch, compiled: this.#gpu.compiled(kernel) })
     return this
   }
 
-  /** Submits what was recorded and resolves when the device has done it. */
+  /**
+   * Submits what was recorded and resolves when the device has done it.
+   * @throws {GpuOutOfMemoryError} {@link GpuValidationError} {@link GpuDeviceLostError}
+   */
   async submit(): Promise<void> {
     const { device } = this.#gpu
     if (this.#dispatches.length === 0) return
-    let uniform: GPUBuffer | undefined
     device.pushErrorScope('validation')
     device.pushErrorScope('out-of-memory')
-    try {
-      if (this.#params.length > 0) {
-        const bytes = new Uint32Array((this.#params.length * PARAMS_STRIDE) / 4)
-        this.#params.forEach((words, i) => bytes.set(words, (i * PARAMS_STRIDE) / 4))
-        uniform = device.createBuffer({
-          label: `${this.#label} parameters`,
-          size: bytes.byteLength,
-          usage: USAGE.uniform | USAGE.copyDst,
-        })
-        device.queue.writeBuffer(uniform, 0, bytes)
-      }
-      const encoder = device.createCommandEncoder({ label: this.#label })
-      const pass = encoder.beginComputePass({ label: this.#label })
-      for (const { kernel, dispatch, params } of this.#dispatches) this.#encode(pass, kernel, dispatch, uniform, params)
-      pass.end()
-      device.queue.submit([encoder.finish()])
-    } finally {
-      const [memory, validation] = [device.popErrorScope(), device.popErrorScope()]
-      const done = device.queue.onSubmittedWorkDone()
-      // All three promises are awaited together, so that none of them rejects unseen when the device is lost.
-      const [memoryError, validationError] = await this.#gpu.guard(Promise.all([memory, validation, done]))
-      uniform?.destroy()
-      const details = { device: this.#gpu.info.name }
-      if (memoryError !== null) throw new GpuOutOfMemoryError(`${this.#label}: ${memoryError.message}`, { details })
-      if (validationError !== null)
-        throw new GpuValidationError(`${this.#label}: ${validationError.message}`, { details })
+    const uniform = this.#uniform()
+    const encoder = device.createCommandEncoder({ label: this.#label })
+    const pass = encoder.beginComputePass({ label: this.#label })
+    for (const [index, dispatch] of this.#dispatches.entries()) this.#encode(pass, dispatch, uniform, index)
+    pass.end()
+    device.queue.submit([encoder.finish()])
+    // Awaited together, so that none rejects unseen when the device is lost.
+    const [memory, validation] = await this.#gpu.guard(
+      Promise.all([device.popErrorScope(), device.popErrorScope(), device.queue.onSubmittedWorkDone()]),
+    )
+    uniform.destroy()
+    const details = { device: this.#gpu.info.name }
+    if (memory !== null) throw new GpuOutOfMemoryError(`${this.#label}: ${memory.message}`, { details })
+    if (validation !== null) throw new GpuValidationError(`${this.#label}: ${validation.message}`, { details })
+  }
+
+  /** Parameters of all dispatches, one stride each. */
+  #uniform(): GPUBuffer {
+    const words = new Uint32Array((this.#dispatches.length * PARAMS_STRIDE) / 4)
+    for (const [index, { params }] of this.#dispatches.entries()) {
+      if (params !== undefined) words.set(params, (index * PARAMS_STRIDE) / 4)
     }
+    const { device } = this.#gpu
+    const usage = USAGE.uniform | USAGE.copyDst
+    const buffer = device.createBuffer({ label: `${this.#label} parameters`, size: words.byteLength, usage })
+    device.queue.writeBuffer(buffer, 0, words)
+    return buffer
   }
 
   #encode(
     pass: GPUComputePassEncoder,
-    kernel: Kernel,
-    { buffers, workgroups }: Dispatch,
-    uniform: GPUBuffer | undefined,
-    params: number | undefined,
+    { compiled, buffers, params, workgroups }: Dispatch & { readonly compiled: CompiledKernel },
+    uniform: GPUBuffer,
+    index: number,
   ): void {
-    const { pipeline, layout } = this.#gpu.compiled(kernel)
     const entries: GPUBindGroupEntry[] = buffers.map((range, binding) => ({
       binding,
       resource: 'buffer' in range ? range : { buffer: range },
     }))
-    if (uniform !== undefined && params !== undefined) {
-      entries.push({
-        binding: buffers.length,
-        resource: { buffer: uniform, offset: params * PARAMS_STRIDE, size: PARAMS_STRIDE },
-      })
+    if (params !== undefined) {
+      const resource = { buffer: uniform, offset: index * PARAMS_STRIDE, size: PARAMS_STRIDE }
+      entries.push({ binding: buffers.length, resource })
     }
+    const { kernel, pipeline, layout } = compiled
     pass.setPipeline(pipeline)
     pass.setBindGroup(0, this.#gpu.device.createBindGroup({ label: kernel.name, layout, entries }))
-    const limit = this.#gpu.limits.maxComputeWorkgroupsPerDimension
-    const x = Math.min(workgroups, limit)
+    const x = Math.min(workgroups, this.#gpu.limits.maxComputeWorkgroupsPerDimension)
     pass.dispatchWorkgroups(x, Math.ceil(workgroups / x))
   }
 }
