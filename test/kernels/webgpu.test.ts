@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { Gpu } from '../../src/webgpu/gpu.ts'
+import { batchAffineChecks } from '../gpu/checks/batch-affine.ts'
 import { fieldChecks } from '../gpu/checks/field.ts'
 
 // WebGPU's default limits and no optional feature: what every adapter has.
@@ -10,5 +11,5 @@ beforeAll(async () => {
 afterAll(() => gpu.close())
 
 describe('kernels on the software adapter', () => {
-  for (const [name, check] of Object.entries({ ...fieldChecks })) it(name, () => check(gpu))
+  for (const [name, check] of Object.entries({ ...fieldChecks, ...batchAffineChecks })) it(name, () => check(gpu))
 })

@@ -1,0 +1,160 @@
+/**
+ * Sums of pairs of affine points, exact in every case (equal points, opposite ones, infinity on either side). One addition
+ * costs 5 multiplications and a squaring in the coordinate field, with the inversion shared over a round.
+ *
+ * A kernel holds one multiplication body, hence six kernels a slice instead of one: denominators, batch inversion, slopes,
+ * x and y of the sums.
+ */
+import type { BufferRange, Commands } from '../commands.ts'
+import { BATCH_INVERSION_KERNELS, BatchInversion } from '../field/batch-inversion.ts'
+import type { Gpu } from '../gpu.ts'
+import type { Kernel } from '../kernel.ts'
+import { FQ } from '../prelude/digit-field.ts'
+
+export type Group = 'g1' | 'g2'
+
+/** Bytes of a packed point: x and y of 48 bytes a coordinate of Fq. */
+export const POINT_BYTES: Readonly<Record<Group, number>> = { g1: 96, g2: 192 }
+
+/** Operand of a pair that has no right point. */
+export const NO_POINT = 0x7fff_ffff
+/** Flag of an operand: take the negative of the point. */
+export const NEGATE = 0x8000_0000
+
+/** Where a round's pairs come from: a list of operand pairs, or the arithmetic of a reduction round. */
+export type PairSource =
+  | { readonly kind: 'list'; readonly pairs: GPUBuffer }
+  | { readonly kind: 'tree'; readonly blocks: number; readonly half: number }
+
+interface RoundKernels {
+  readonly denominators: Kernel
+  readonly slopes: Kernel
+  readonly sumX: Kernel
+  readonly sumY: Kernel
+}
+
+function roundKernels(group: Group, source: PairSource['kind']): RoundKernels {
+  const kernel = (entry: string, file: string, needs: readonly string[], bindings: Kernel['bindings']): Kernel => ({
+    name: `${entry} ${group} ${source}`,
+    // Without a multiplication the prelude stays small; in G1 a norm needs none.
+    fields: [
+      { field: FQ, multiplication: needs.some((part) => part === 'mul' || (part === 'norm' && group === 'g2')) },
+    ],
+    parts: [
+      'invocation.wgsl',
+      `curve/coordinate-${group}.wgsl`,
+      'curve/batch-affine.wgsl',
+      ...needs.map((part) => `curve/coordinate-${group}-${part}.wgsl`),
+      `curve/pairs-${source}.wgsl`,
+      `curve/${file}.wgsl`,
+    ],
+    entry,
+    bindings,
+  })
+  const bindings: Kernel['bindings'] = ['read', 'read', 'read', 'read', 'read_write', 'uniform']
+  return {
+    denominators: kernel(
+      'denominators',
+      'denominators',
+      ['norm'],
+      ['read', 'read', 'read_write', 'read_write', 'uniform'],
+    ),
+    slopes: kernel('slopes', 'slopes', ['mul', 'conjugate'], bindings),
+    sumX: kernel('sum_x', 'sum-x', ['mul'], bindings),
+    sumY: kernel('sum_y', 'sum-y', ['mul'], bindings),
+  }
+}
+
+const KERNELS: Readonly<Record<Group, Readonly<Record<PairSource['kind'], RoundKernels>>>> = {
+  g1: { list: roundKernels('g1', 'list'), tree: roundKernels('g1', 'tree') },
+  g2: { list: roundKernels('g2', 'list'), tree: roundKernels('g2', 'tree') },
+}
+
+/** Everything that {@link BatchAffine} dispatches for a group. */
+export const batchAffineKernels = (group: Group): readonly Kernel[] => [
+  ...BATCH_INVERSION_KERNELS,
+  ...Object.values(KERNELS[group].list),
+  ...Object.values(KERNELS[group].tree),
+]
+
+/** Work buffers of one slice of a round, reused by all slices and rounds. */
+export class BatchAffine {
+  readonly #gpu: Gpu
+  readonly #group: Group
+  /** Largest number of pairs in a slice. */
+  readonly slicePairs: number
+  readonly #inversion: BatchInversion
+  readonly #kinds: GPUBuffer
+  readonly #denominators: GPUBuffer
+  readonly #slopes: GPUBuffer
+  readonly #spare: GPUBuffer
+
+  private constructor(
+    gpu: Gpu,
+    group: Group,
+    slicePairs: number,
+    inversion: BatchInversion,
+    buffers: readonly GPUBuffer[],
+  ) {
+    this.#gpu = gpu
+    this.#group = group
+    this.slicePairs = slicePairs
+    this.#inversion = inversion
+    ;[this.#kinds, this.#denominators, this.#slopes, this.#spare] = buffers as [
+      GPUBuffer,
+      GPUBuffer,
+      GPUBuffer,
+      GPUBuffer,
+    ]
+  }
+
+  /** @param slicePairs pairs of a slice: 100 bytes each in G1, 150 in G2, are allocated */
+  static async create(gpu: Gpu, group: Group, slicePairs: number): Promise<BatchAffine> {
+    await gpu.prepare(batchAffineKernels(group))
+    const inversion = await BatchInversion.create(gpu, slicePairs)
+    const buffers: GPUBuffer[] = []
+    try {
+      buffers.push(await gpu.allocate(4 * slicePairs, 'kinds'))
+      buffers.push(await gpu.allocate(48 * slicePairs, 'denominators'))
+      buffers.push(await gpu.allocate((POINT_BYTES[group] / 2) * slicePairs, 'slopes'))
+      buffers.push(await gpu.allocate(16, 'no list'))
+    } catch (error) {
+      inversion.release()
+      for (const buffer of buffers) gpu.release(buffer)
+      throw error
+    }
+    return new BatchAffine(gpu, group, slicePairs, inversion, buffers)
+  }
+
+  /**
+   * Records the sums of the pairs `first` up to `first + count` (at most {@link slicePairs}) of a round: sum n goes to slot n
+   * of `sums`, which must not be the buffer of the points.
+   */
+  record(
+    commands: Commands,
+    round: { readonly points: BufferRange; readonly source: PairSource; readonly sums: GPUBuffer },
+    first: number,
+    count: number,
+  ): void {
+    if (count === 0) return
+    const { points, source, sums } = round
+    const kernels = KERNELS[this.#group][source.kind]
+    // A tree round's kernels have no list, but the same layout: any buffer that they only read may stand there.
+    const pairs = source.kind === 'list' ? source.pairs : this.#spare
+    const [blocks, half] = source.kind === 'tree' ? [source.blocks, source.half] : [0, 0]
+    const run = (kernel: Kernel, ...work: GPUBuffer[]): void => {
+      const params = [count, first, 3, blocks, half]
+      commands.dispatch(kernel, { buffers: [points, pairs, ...work], params, workgroups: Math.ceil(count / 64) })
+    }
+    run(kernels.denominators, this.#kinds, this.#denominators)
+    this.#inversion.record(commands, this.#denominators, count)
+    run(kernels.slopes, this.#kinds, this.#inversion.inverses, this.#slopes)
+    run(kernels.sumX, this.#kinds, this.#slopes, sums)
+    run(kernels.sumY, this.#kinds, this.#slopes, sums)
+  }
+
+  release(): void {
+    this.#inversion.release()
+    for (const buffer of [this.#kinds, this.#denominators, this.#slopes, this.#spare]) this.#gpu.release(buffer)
+  }
+}
