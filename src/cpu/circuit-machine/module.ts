@@ -19,7 +19,6 @@ type CircuitExport =
   | 'blake2sDigest'
   | 'blake2sInit'
   | 'blake2sUpdate'
-  | 'checkpointPosition'
   | 'combine'
   | 'failedRow'
   | 'firstNotCanonical'

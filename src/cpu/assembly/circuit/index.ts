@@ -17,7 +17,6 @@ export {
   bindDigest,
   bindRows,
   bindTranspose,
-  checkpointPosition,
   failedRow,
   flushDigest,
 } from './rows'

@@ -240,13 +240,13 @@ function walk(
 
 function walkRows(template: usize, first: u32, count: u32, row: u32): void {
   if (first + count > load<u32>(template, 28) || row + count > rowLimit) unreachable()
-  const records = image + load<u32>(template, 40) + (<usize>first << 4)
+  const records = image + load<u32>(template, 40) + (<usize>first << 3)
   const starts = image + load<u32>(template, 44) + <usize>first * 12
   const terms = image + load<u32>(template, 48)
-  if (mode == MODE_DIGEST) return digestRows(records, starts, terms, count, auxOrigin, inputOrigin)
+  if (mode == MODE_DIGEST) return digestRows(starts, terms, count)
   if (mode == MODE_CHECK) return checkRows(starts, terms, count, row)
   for (let r: u32 = 0; r < count; r++) {
-    const record = records + (<usize>r << 4)
+    const record = records + (<usize>r << 3)
     const start = starts + <usize>r * 12
     if (mode == MODE_EXPAND) {
       const defines = load<u32>(record, 4)
