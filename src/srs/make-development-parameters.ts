@@ -1,0 +1,102 @@
+/** The set-up itself, on a given device: draws the secrets, makes the points, writes the three files. */
+import { open, rename, rm, writeFile } from 'node:fs/promises'
+import type { CircuitShape } from '../circuit/shape.ts'
+import { encodeG1, encodeG2 } from '../curve/encoding.ts'
+import { G1, G2 } from '../curve/points.ts'
+import { randomScalar } from '../groth16/blinding.ts'
+import type { ProvingDevice, Run } from '../groth16/proving-device.ts'
+import { makeMarker, shapeFingerprint } from '../params/development-marker.ts'
+import { bytesDigest, rememberDigest } from '../params/digest.ts'
+import { areUsable, setupScalars } from './setup-scalars.ts'
+import { type ToxicWaste, writeParameters } from './write-parameters.ts'
+
+/** Paths of what a set-up writes. Survives structured clone. */
+export interface DevelopmentFiles {
+  readonly paramsFile: string
+  readonly vkFile: string
+  readonly markerFile: string
+}
+
+/** Where a file is written before it is whole. The suffix is the set-up's own, so that two never share one. */
+export function temporaryFiles(files: DevelopmentFiles, suffix: string): DevelopmentFiles {
+  return {
+    paramsFile: `${files.paramsFile}.${suffix}.tmp`,
+    vkFile: `${files.vkFile}.${suffix}.tmp`,
+    markerFile: `${files.markerFile}.${suffix}.tmp`,
+  }
+}
+
+export async function removeFiles(files: DevelopmentFiles): Promise<void> {
+  await Promise.all([files.paramsFile, files.vkFile, files.markerFile].map((file) => rm(file, { force: true })))
+}
+
+/** The scalars are about a tenth of the time. */
+const SCALARS_SHARE = 0.1
+
+/**
+ * Makes development parameters. Files appear under their names only when all are whole.
+ * @param toxic a test seam. Left out, fresh secrets are drawn from the operating system and forgotten: references are dropped,
+ * but JavaScript can't overwrite a bigint
+ * @throws `run.signal.reason` once the signal aborts; nothing is left behind then
+ */
+export async function makeDevelopmentParameters(
+  device: ProvingDevice,
+  shape: CircuitShape,
+  files: DevelopmentFiles,
+  suffix: string,
+  run: Run,
+  toxic: ToxicWaste = drawToxicWaste(shape.log2Domain),
+): Promise<void> {
+  run.signal.throwIfAborted()
+  const temporary = temporaryFiles(files, suffix)
+  try {
+    const scalars = setupScalars(shape, toxic)
+    run.unit(SCALARS_SHARE)
+    const handle = await open(temporary.paramsFile, 'wx')
+    const points: Run = {
+      signal: run.signal,
+      unit: (share) => run.unit(SCALARS_SHARE + (1 - SCALARS_SHARE) * share),
+    }
+    const written = await (async () => {
+      try {
+        return await writeParameters(device, shape, toxic, scalars, handle, points)
+      } finally {
+        await handle.close()
+      }
+    })()
+    const marker = makeMarker({
+      circuit_id: shape.circuitId,
+      circuit_fingerprint: shapeFingerprint(shape),
+      params_bytes: written.paramsBytes,
+      params_digest: written.paramsDigest,
+      vk_digest: bytesDigest(written.verifyingKey),
+      created: new Date().toISOString(),
+    })
+    await writeFile(temporary.vkFile, written.verifyingKey)
+    await writeFile(temporary.markerFile, `${JSON.stringify(marker, undefined, 2)}\n`)
+    run.signal.throwIfAborted()
+    // The large file comes last: parameters are there once it is.
+    await rename(temporary.vkFile, files.vkFile)
+    await rename(temporary.markerFile, files.markerFile)
+    await rename(temporary.paramsFile, files.paramsFile)
+    await rememberDigest(files.paramsFile, written.paramsDigest)
+    run.unit(1)
+  } finally {
+    await removeFiles(temporary)
+  }
+}
+
+/** Fresh secrets over the generators of the standard. */
+function drawToxicWaste(log2Domain: number): ToxicWaste {
+  for (;;) {
+    const [alpha, beta, gamma, delta, tau] = Array.from({ length: 5 }, randomScalar) as [
+      bigint,
+      bigint,
+      bigint,
+      bigint,
+      bigint,
+    ]
+    const scalars = { alpha, beta, gamma, delta, tau }
+    if (areUsable(scalars, log2Domain)) return { ...scalars, g1: encodeG1(G1.BASE), g2: encodeG2(G2.BASE) }
+  }
+}
