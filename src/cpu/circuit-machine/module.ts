@@ -19,6 +19,7 @@ type CircuitExport =
   | 'blake2sDigest'
   | 'blake2sInit'
   | 'blake2sUpdate'
+  | 'blake2sUpdateTwo'
   | 'combine'
   | 'failedRow'
   | 'firstNotCanonical'
