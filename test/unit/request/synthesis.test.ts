@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { WasmPoseidonHasher } from '../../../src/cpu/poseidon.ts'
 import type { Run } from '../../../src/groth16/proving-device.ts'
 import { takeOver, vanillaBytes } from '../../../src/request/partitions.ts'
 import type { ProofRequest } from '../../../src/request/proof-request.ts'
 import { statementOf } from '../../../src/request/statement.ts'
 import { validateRequest } from '../../../src/request/validate.ts'
-import { bigintHasher } from '../../../src/synthesis/bigint-hasher.ts'
 import { postGeometry } from '../../../src/synthesis/post-geometry.ts'
 import type { PostPartition } from '../../../src/synthesis/post-partition.ts'
 import { postWitnessSizes } from '../../../src/synthesis/post-witness.ts'
@@ -26,6 +26,7 @@ const scalars = (bytes: Uint8Array): string[] =>
 
 const ONE = `01${'0'.repeat(62)}`
 
+const hasher = new WasmPoseidonHasher()
 const idle: Run = { signal: new AbortController().signal, unit: () => {} }
 
 async function partitionsOf(request: ProofRequest): Promise<PostPartition[]> {
@@ -48,7 +49,7 @@ describe('checkAndSynthesize', () => {
       for (const [k, partition] of partitions.entries()) {
         const shares: number[] = []
         const run = { signal: idle.signal, unit: (share: number) => shares.push(share) }
-        const { inputs, bits, wide } = await checkAndSynthesize(partition, bigintHasher, run)
+        const { inputs, bits, wide } = await checkAndSynthesize(partition, hasher, run)
         expect(scalars(inputs)).toEqual([ONE, ...(expected[k] as string[])])
         const sizes = postWitnessSizes(postGeometry(partition.circuitId))
         expect([inputs.length, bits.length, wide.length]).toEqual([sizes.inputsBytes, sizes.bitsBytes, sizes.wideBytes])
@@ -69,14 +70,14 @@ describe('checkAndSynthesize', () => {
     const request = make()
     const [partition] = (await partitionsOf(request)) as [PostPartition]
     expect(partition.circuitId).toBe(circuitId)
-    const { inputs } = await checkAndSynthesize(partition, bigintHasher, idle)
+    const { inputs } = await checkAndSynthesize(partition, hasher, idle)
     const [publicInputs] = statementOf(request).publicInputs
     expect(scalars(inputs)).toEqual([ONE, ...(publicInputs?.map(hex) ?? [])])
   })
 
   it('pads a partition by repeating all values of the last sector', async () => {
     const [, padded] = (await partitionsOf(window3Request())) as [PostPartition, PostPartition]
-    const { inputs, bits, wide } = await checkAndSynthesize(padded, bigintHasher, idle)
+    const { inputs, bits, wide } = await checkAndSynthesize(padded, hasher, idle)
     const half = (bytes: Uint8Array): [string, string] => [
       hex(bytes.subarray(0, bytes.length / 2)),
       hex(bytes.subarray(bytes.length / 2)),
@@ -102,7 +103,7 @@ describe('checkAndSynthesize', () => {
         controller.abort(reason)
       },
     }
-    await expect(checkAndSynthesize(partition, bigintHasher, run)).rejects.toBe(reason)
+    await expect(checkAndSynthesize(partition, hasher, run)).rejects.toBe(reason)
     expect(units).toBe(1)
   })
 })
