@@ -170,8 +170,8 @@ export class CircuitMachine implements RowHasher {
           exports.blake2sUpdate(inputState, fixedBase, witness.inputs.length)
           exports.bindCheck(options.digests === true ? states : 0)
           let rows = 0
-          for (const section of plan.sections) {
-            const isCommon = section.fromStep === 0
+          for (const [index, section] of plan.sections.entries()) {
+            const isCommon = index === 0
             circuit.writeContext(this.#context, {
               ...fields,
               fixedBase,
