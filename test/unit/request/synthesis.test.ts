@@ -4,7 +4,7 @@ import { WasmPoseidonHasher } from '../../../src/cpu/poseidon.ts'
 import type { Run } from '../../../src/groth16/proving-device.ts'
 import { takeOver, vanillaBytes } from '../../../src/request/partitions.ts'
 import type { ProofRequest } from '../../../src/request/proof-request.ts'
-import { statementOf } from '../../../src/request/statement.ts'
+import { deriveStatement, statementOf } from '../../../src/request/statement.ts'
 import { validateRequest } from '../../../src/request/validate.ts'
 import { postGeometry } from '../../../src/synthesis/post-geometry.ts'
 import type { PostPartition } from '../../../src/synthesis/post-partition.ts'
@@ -109,12 +109,19 @@ describe('checkAndSynthesize', () => {
 })
 
 describe('taking over a full 32 GiB partition', () => {
-  /** Longest time between two turns of the event loop while a request is validated and taken over. */
+  /**
+   * The most that is computed between two turns of the event loop while a request is validated and taken over: in CPU time, so that
+   * other processes on the machine don't count.
+   */
   async function longestPauseMs(request: ProofRequest): Promise<number> {
+    const cpuMs = (): number => {
+      const { user, system } = process.cpuUsage()
+      return (user + system) / 1000
+    }
     let longest = 0
-    let last = performance.now()
+    let last = cpuMs()
     const beat = (): void => {
-      const now = performance.now()
+      const now = cpuMs()
       longest = Math.max(longest, now - last)
       last = now
     }
@@ -124,6 +131,7 @@ describe('taking over a full 32 GiB partition', () => {
       expect(vanillaBytes(validated)).toBe(2349 * 24_960)
       const [partition] = await takeOver(validated)
       expect(partition?.places.length).toBe(2349)
+      await deriveStatement(validated)
       await setTimeout(2)
       return longest
     } finally {
@@ -133,7 +141,7 @@ describe('taking over a full 32 GiB partition', () => {
 
   it('never holds the event loop for more than 50 ms', async () => {
     const request = syntheticWindowRequest('32g', 2349)
-    // The best of three: another process may take the core away for longer than that.
+    // The best of three: compiling and collecting garbage are counted too, on all threads.
     const pauses = []
     for (let i = 0; i < 3; i++) pauses.push(await longestPauseMs(request))
     expect(Math.min(...pauses)).toBeLessThan(50)
