@@ -1,14 +1,12 @@
 /** The set-up itself, on a given device: draws the secrets, makes the points, writes the three files. */
 import { open, rename, rm, writeFile } from 'node:fs/promises'
 import type { CircuitShape } from '../circuit/shape.ts'
-import { encodeG1, encodeG2 } from '../curve/encoding.ts'
-import { G1, G2 } from '../curve/points.ts'
-import { randomScalar } from '../groth16/blinding.ts'
+import { wasmSetupScalars } from '../cpu/setup-scalars.ts'
 import type { ProvingDevice, Run } from '../groth16/proving-device.ts'
 import { makeMarker, shapeFingerprint } from '../params/development-marker.ts'
 import { bytesDigest, rememberDigest } from '../params/digest.ts'
-import { areUsable, setupScalars } from './setup-scalars.ts'
-import { type ToxicWaste, writeParameters } from './write-parameters.ts'
+import { drawToxicWaste, type ToxicWaste } from './toxic-waste.ts'
+import { writeParameters } from './write-parameters.ts'
 
 /** Paths of what a set-up writes. Survives structured clone. */
 export interface DevelopmentFiles {
@@ -35,8 +33,7 @@ const SCALARS_SHARE = 0.1
 
 /**
  * Makes development parameters. Files appear under their names only when all are whole.
- * @param toxic a test seam. Left out, fresh secrets are drawn from the operating system and forgotten: references are dropped,
- * but JavaScript can't overwrite a bigint
+ * @param toxic a test seam. Left out, fresh secrets are drawn
  * @throws `run.signal.reason` once the signal aborts; nothing is left behind then
  */
 export async function makeDevelopmentParameters(
@@ -50,8 +47,10 @@ export async function makeDevelopmentParameters(
   run.signal.throwIfAborted()
   const temporary = temporaryFiles(files, suffix)
   try {
-    const scalars = setupScalars(shape, toxic)
-    run.unit(SCALARS_SHARE)
+    const scalars = await wasmSetupScalars(shape, toxic, {
+      signal: run.signal,
+      unit: (share) => run.unit(SCALARS_SHARE * share),
+    })
     const handle = await open(temporary.paramsFile, 'wx')
     const points: Run = {
       signal: run.signal,
@@ -83,20 +82,5 @@ export async function makeDevelopmentParameters(
     run.unit(1)
   } finally {
     await removeFiles(temporary)
-  }
-}
-
-/** Fresh secrets over the generators of the standard. */
-function drawToxicWaste(log2Domain: number): ToxicWaste {
-  for (;;) {
-    const [alpha, beta, gamma, delta, tau] = Array.from({ length: 5 }, randomScalar) as [
-      bigint,
-      bigint,
-      bigint,
-      bigint,
-      bigint,
-    ]
-    const scalars = { alpha, beta, gamma, delta, tau }
-    if (areUsable(scalars, log2Domain)) return { ...scalars, g1: encodeG1(G1.BASE), g2: encodeG2(G2.BASE) }
   }
 }

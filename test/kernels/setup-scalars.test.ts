@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
 import { wasmSetupScalars } from '../../src/cpu/setup-scalars.ts'
 import { paramsLayout, QUERIES } from '../../src/params/layout.ts'
-import { setupScalars } from '../../src/srs/setup-scalars.ts'
 import { frStream } from '../support/fr-vectors.ts'
+import { referenceSetupScalars } from '../support/reference-setup.ts'
 import { tinyCircuit } from '../support/tiny-circuit.ts'
 
 const next = frStream(11)
@@ -15,7 +15,7 @@ describe.each([
   ['wpost-2k', circuitShape('wpost-2k')],
 ])('of %s', (_, shape) => {
   it('equal the bigint ones, in any ranges', async () => {
-    const expected = setupScalars(shape, secrets)
+    const expected = referenceSetupScalars(shape, secrets)
     const scalars = await wasmSetupScalars(shape, secrets)
     expect(scalars.ic).toEqual(expected.ic)
     const { queries } = paramsLayout(shape)
