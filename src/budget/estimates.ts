@@ -21,6 +21,8 @@ export interface CircuitEstimate {
   readonly deviceBytes: number
   /** Per circuit, kept between jobs: its shape, and its points where they are kept. */
   readonly residentBytes: number
+  /** Part of `residentBytes`: the kept points, 0 where they are streamed. */
+  readonly pointBytes: number
   readonly keepPoints: boolean
 }
 
@@ -39,6 +41,7 @@ export function estimateCircuit(size: CircuitSize, totalBytes: number): CircuitE
     deviceBytes: SCALAR_BYTES * (inputs + aux) + 4 * SCALAR_BYTES * domain + 64 * domain + rangeBytes,
     // Two density bits an aux variable.
     residentBytes: SHAPE_BYTES + Math.ceil(aux / 4) + (keepPoints ? pointBytes : 0),
+    pointBytes: keepPoints ? pointBytes : 0,
     keepPoints,
   }
 }
