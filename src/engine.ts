@@ -37,7 +37,7 @@ import { type Outcome, Ticket, type WaitOptions } from './queue/ticket.ts'
 import { verifyJob } from './queue/verify-job.ts'
 import { takeOver } from './request/partitions.ts'
 import type { ProofRequest } from './request/proof-request.ts'
-import { requestFingerprint, statementOfValidated } from './request/statement.ts'
+import { deriveStatement, requestFingerprint } from './request/statement.ts'
 import { type ValidatedRequest, validateRequest } from './request/validate.ts'
 import { locateParameters } from './srs/locate-parameters.ts'
 import { EndedJobs, type EngineStatus, jobStatus, snapshot } from './status.ts'
@@ -388,7 +388,7 @@ export class Engine implements AsyncDisposable {
     this.#announce(ticket)
     // Each partition: reserve → synthesize → prove on a device → assemble.
     const proved = await this.#prove(job, inputs)
-    const { publicInputs } = statementOfValidated(request)
+    const { publicInputs } = await deriveStatement(request, { signal: job.signal })
     const verifyMs = await verifyJob(this.#steps, job, publicInputs, proved, (bad) => this.#prove(job, inputs, bad))
     return jobResult(job, proved, verifyMs, this.#rates)
   }

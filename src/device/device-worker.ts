@@ -47,7 +47,7 @@ const functions: DeviceFunctions = {
     const { shape, file, points } = await open(batch, run)
     const loadMs = performance.now() - from
     try {
-      const input = { device: opened(), shape, witnesses: batch.witnesses, points, key: file.key }
+      const input = { device: theDevice(), shape, witnesses: batch.witnesses, points, key: file.key }
       return { proofs: await proveBatch(input, run), loadMs }
     } catch (error) {
       // The file changed or holds a bad point: whoever comes next reads it anew.
@@ -90,8 +90,8 @@ async function openCircuit({ circuitId, parameters, keepPoints }: DeviceCircuit,
   const recorded = circuitShape(circuitId)
   const file = await SrsFile.open(parameters, recorded, run)
   try {
-    const shape = await opened().loadShape(recorded)
-    return { shape, file, points: new SrsPoints(opened(), file, { keep: keepPoints }) }
+    const shape = await theDevice().loadShape(recorded)
+    return { shape, file, points: new SrsPoints(theDevice(), file, { keep: keepPoints }) }
   } catch (error) {
     await file.close()
     throw error
@@ -112,7 +112,7 @@ async function forget(circuitId: CircuitId): Promise<void> {
   }
 }
 
-function opened(): ProvingDevice {
+function theDevice(): ProvingDevice {
   if (device === undefined) throw new Error('the device was not started')
   return device
 }
