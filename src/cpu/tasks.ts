@@ -1,5 +1,6 @@
 /** Everything that a compute thread can be asked to do, by the name that {@link ThreadPool.run} takes. */
 import { ASSIGNMENT_TASKS } from './assignment/tasks.ts'
+import { POINT_TASKS } from './device-points.ts'
 import { MSM_TASKS } from './msm/multiexp.ts'
 import { NTT_TASKS } from './ntt/passes.ts'
 import type { ThreadTask } from './thread-context.ts'
@@ -10,4 +11,5 @@ export const THREAD_TASKS: Readonly<Record<string, ThreadTask<any>>> = {
   ...ASSIGNMENT_TASKS,
   ...MSM_TASKS,
   ...NTT_TASKS,
+  ...POINT_TASKS,
 }
