@@ -60,12 +60,6 @@ export interface CheckOptions {
   readonly run?: Run | undefined
 }
 
-/** A circuit that a {@link CircuitMachine} has loaded. */
-export interface LoadedCircuit {
-  readonly shape: CircuitShape
-  release(): void
-}
-
 type Four = [number, number, number, number]
 
 export class CircuitMachine implements RowHasher {
@@ -89,7 +83,7 @@ export class CircuitMachine implements RowHasher {
    * Prepares a circuit; the other methods take it.
    * @throws {Error} the shape contradicts itself
    */
-  load(shape: CircuitShape): CircuitTables & LoadedCircuit {
+  load(shape: CircuitShape): CircuitTables {
     return new CircuitTables(this.memory, this.arena, shape)
   }
 
@@ -166,7 +160,7 @@ export class CircuitMachine implements RowHasher {
           const result = states + 6 * BLAKE2S_STATE_BYTES
           const windowBase = states + 8 * BLAKE2S_STATE_BYTES
           for (let i = 0; i < 5; i++) exports.blake2sInit(states + i * BLAKE2S_STATE_BYTES)
-          placeBytes(this.memory, fixedBase, witness.inputs)
+          this.#placeInputs(fixedBase, witness.inputs)
           exports.blake2sUpdate(inputState, fixedBase, witness.inputs.length)
           exports.bindCheck(options.digests === true ? states : 0)
           let rows = 0
@@ -178,7 +172,10 @@ export class CircuitMachine implements RowHasher {
               fixedKeys,
               ...(!isCommon && { windowBase, windowFirst: shape.inputs + section.firstAux, windowKeys: section.aux }),
             })
-            for (const piece of section.pieces) this.#walk(piece, MODE.expand)
+            for (const piece of section.pieces) {
+              this.#walk(piece, MODE.expand)
+              await turn(options.run, rows / shape.constraints)
+            }
             if (options.digests === true) {
               const at = isCommon ? fixedBase + 32 * shape.inputs : windowBase
               exports.blake2sUpdate(auxState, at, 32 * section.aux)
@@ -220,7 +217,7 @@ export class CircuitMachine implements RowHasher {
     const keys = shape.inputs + shape.aux
     return await this.#withWitness(shape, witness, async (fields) =>
       this.#withBlock(32 * keys, async (fixedBase) => {
-        placeBytes(this.memory, fixedBase, witness.inputs)
+        this.#placeInputs(fixedBase, witness.inputs)
         circuit.writeContext(this.#context, { ...fields, fixedBase, fixedKeys: keys })
         await this.#walkAll(planCircuit(shape, circuit.image, ROWS_PER_PIECE), MODE.expand, run)
         return this.#bytes(fixedBase, 32 * keys)
@@ -269,11 +266,27 @@ export class CircuitMachine implements RowHasher {
       this.#withBlock(wide.length, async (wideAt) => {
         placeBytes(this.memory, bitsAt, bits)
         placeBytes(this.memory, wideAt, wide)
-        const odd = this.exports.firstNotCanonical(wideAt, totals.wide)
-        if (odd < totals.wide) throw new SynthesisError(`Scalar ${odd} of the witness is not below r`)
+        this.#requireCanonical('wide', wideAt, totals.wide)
         return await body({ bits: bitsAt, bitCount: totals.bits, wide: wideAt, wideCount: totals.wide })
       }),
     )
+  }
+
+  #placeInputs(address: number, inputs: Uint8Array): void {
+    if (inputs[0] !== 1 || inputs.subarray(1, 32).some((byte) => byte !== 0)) {
+      throw new SynthesisError('Input 0 of the witness is not 1', { details: { field: 'inputs[0]' } })
+    }
+    placeBytes(this.memory, address, inputs)
+    this.#requireCanonical('inputs', address, inputs.length / 32)
+  }
+
+  #requireCanonical(field: string, address: number, count: number): void {
+    const index = this.exports.firstNotCanonical(address, count) >>> 0
+    if (index < count) {
+      throw new SynthesisError(`Scalar ${index} of the witness (${field}) is not below r`, {
+        details: { field: `${field}[${index}]` },
+      })
+    }
   }
 
   async #withBlock<T>(bytes: number, body: (address: number) => Promise<T>): Promise<T> {

@@ -134,7 +134,10 @@ describe('on small circuits', () => {
     await expect(machine.check(circuit, short)).rejects.toThrow(SynthesisError)
     const odd = copyOf(witness)
     odd.wide.fill(0xff, 64, 96)
-    await expect(machine.check(circuit, odd)).rejects.toThrow('Scalar 2 of the witness is not below r')
+    await expect(machine.check(circuit, odd)).rejects.toThrow('Scalar 2 of the witness (wide) is not below r')
+    const two = copyOf(witness)
+    two.inputs[0] = 2
+    await expect(machine.check(circuit, two)).rejects.toThrow('Input 0 of the witness is not 1')
     circuit.release()
   })
 
