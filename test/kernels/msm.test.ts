@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { PREPARED_BYTES, SCALAR_BYTES } from '../../src/cpu/msm/digits.ts'
 import type { Group } from '../../src/cpu/msm/group-kernels.ts'
 import { POINT_BYTES } from '../../src/cpu/msm/group-kernels.ts'
-import { MSM_TASKS, multiexp, multiexpSync } from '../../src/cpu/msm/multiexp.ts'
-import type { ThreadPool } from '../../src/cpu/thread-context.ts'
-import { bytesAt, KERNEL_MODULES, type KernelInstance, kernelInstance } from './kernel-instance.ts'
+import { multiexp, multiexpSync } from '../../src/cpu/msm/multiexp.ts'
+import { inlinePool } from './inline-pool.ts'
+import { bytesAt, KERNEL_MODULES, kernelInstance } from './kernel-instance.ts'
 import { encode, importPoints, multiple, R } from './points.ts'
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
@@ -16,24 +16,6 @@ const random = (seed: string): bigint => BigInt(`0x${createHash('sha512').update
 
 function littleEndian(value: bigint): Uint8Array {
   return Uint8Array.from({ length: SCALAR_BYTES }, (_, i) => Number((value >> BigInt(8 * i)) & 0xffn))
-}
-
-/** A pool that runs the tasks in place, one after the other. */
-function inlinePool(instance: KernelInstance): ThreadPool {
-  return {
-    threads: 2,
-    memory: instance.memory,
-    arena: instance.arena,
-    backend: instance.fields.fq.backend,
-    run: async (task, args, run) =>
-      args.map((arg, i) => {
-        const tasks: Record<string, (context: KernelInstance, args: never) => unknown> = MSM_TASKS
-        const result = tasks[task]?.(instance, structuredClone(arg) as never)
-        run.unit((i + 1) / args.length)
-        return result as never
-      }),
-    close: async () => {},
-  }
 }
 
 describe.each(KERNEL_MODULES)('%s', (moduleName) => {

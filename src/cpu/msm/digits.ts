@@ -71,6 +71,16 @@ function offsetOf(bits: number): bigint {
   return offset
 }
 
+/** The signed digit of scalar `i` in window `w`. */
+export function signedDigit(prepared: Uint32Array, i: number, bits: number, w: number): number {
+  const at = i * PREPARED_WORDS + ((bits * w) >> 5)
+  const shift = (bits * w) & 31
+  let value = (prepared[at] as number) >>> shift
+  // Above word 7 lies the sign, which is not part of the value.
+  if (shift + bits > 32 && ((bits * w) >> 5) + 1 < SCALAR_WORDS) value |= (prepared[at + 1] as number) << (32 - shift)
+  return (value & (2 ** bits - 1)) - (w === windowCount(bits) - 1 ? 0 : 2 ** (bits - 1))
+}
+
 /** The references of a window, sorted by bucket. */
 export interface SortedWindow {
   /** Sorted by bucket; a buffer that may be longer. */
