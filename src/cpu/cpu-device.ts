@@ -13,6 +13,7 @@ import { CpuAssignment } from './assignment/cpu-assignment.ts'
 import { CpuShape } from './assignment/cpu-shape.ts'
 import { queryScalars } from './assignment/query-scalars.ts'
 import { CpuPoints, loadDevicePoints } from './device-points.ts'
+import { fixedBaseMultiples } from './fixed-base/fixed-base.ts'
 import { multiexp } from './msm/multiexp.ts'
 import { MAX_LOG2_DOMAIN, Transforms } from './ntt/transform.ts'
 import type { KernelBackend } from './relaxed-simd.ts'
@@ -138,8 +139,14 @@ export class CpuDevice implements ProvingDevice {
     return sums
   }
 
-  async fixedBaseMultiples(): Promise<void> {
-    throw new Error('The CPU device has no fixed-base multiples yet')
+  fixedBaseMultiples(
+    group: 'g1' | 'g2',
+    base: Uint8Array,
+    scalars: Uint8Array,
+    out: Uint8Array,
+    run: Run,
+  ): Promise<void> {
+    return fixedBaseMultiples(this.#pool, group, base, scalars, out, run)
   }
 
   async selfTest(run: Run): Promise<void> {
