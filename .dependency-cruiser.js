@@ -9,6 +9,7 @@ const LAYERS = [
   'index.ts',
   'integrations/',
   'engine.ts',
+  'verify-proof.ts',
   'status.ts',
   'queue/',
   'request/',

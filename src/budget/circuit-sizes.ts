@@ -44,7 +44,7 @@ const ROWS: Readonly<Partial<Record<CircuitId, Row>>> = {
 
 /** A circuit's size; absent if this version has no such circuit. */
 export function circuitSize(circuitId: CircuitId): CircuitSize | undefined {
-  const row = ROWS[circuitId]
+  const row = Object.hasOwn(ROWS, circuitId) ? ROWS[circuitId] : undefined
   if (row === undefined) return undefined
   const [constraints, inputs, aux, bits, wide, aAux, bAux] = row
   const log2Domain = Math.ceil(Math.log2(constraints + inputs))

@@ -18,10 +18,15 @@ export interface ReserveOptions {
   readonly signal?: AbortSignal | undefined
   /** Called once if the request has to wait. */
   readonly onWait?: (() => void) | undefined
+  /** Called at the moment of the grant, before anybody else is served. */
+  readonly onGrant?: ((reservation: Reservation) => void) | undefined
 }
 
+/** Bytes, or how to find out: a request that waits may need less once somebody else brought a part of it. */
+export type Bytes = number | (() => number)
+
 interface Waiter {
-  readonly bytes: number
+  readonly bytes: () => number
   readonly rank: () => number
   readonly grant: (reservation: Reservation) => void
   readonly refuse: (reason: unknown) => void
@@ -69,11 +74,12 @@ export class MemoryBudget {
    * @throws {BudgetExceededError} more than the whole budget.
    * @throws `signal.reason` once the signal aborts.
    */
-  async reserve(bytes: number, options: ReserveOptions = {}): Promise<Reservation> {
+  async reserve(bytes: Bytes, options: ReserveOptions = {}): Promise<Reservation> {
     const { signal, rank = () => 0 } = options
     signal?.throwIfAborted()
-    this.#refuseImpossible(bytes)
-    const { promise, waiter } = enqueue(bytes, rank)
+    const needed = typeof bytes === 'number' ? () => bytes : bytes
+    this.#refuseImpossible(needed())
+    const { promise, waiter } = enqueue(needed, rank, options.onGrant)
     this.#waiters.push(waiter)
     const stopWaiting = (): void => {
       const index = this.#waiters.indexOf(waiter)
@@ -103,9 +109,9 @@ export class MemoryBudget {
   resize(totalBytes: number): void {
     this.#totalBytes = totalBytes
     for (const waiter of [...this.#waiters]) {
-      if (waiter.bytes <= totalBytes) continue
+      if (waiter.bytes() <= totalBytes) continue
       this.#waiters.splice(this.#waiters.indexOf(waiter), 1)
-      waiter.refuse(exceeded(waiter.bytes, totalBytes))
+      waiter.refuse(exceeded(waiter.bytes(), totalBytes))
     }
     this.#grant()
   }
@@ -128,13 +134,13 @@ export class MemoryBudget {
       for (;;) {
         const first = firstOf(this.#waiters)
         if (first === undefined) return
-        const missing = first.bytes - this.availableBytes
+        const missing = first.bytes() - this.availableBytes
         if (missing > 0) {
           this.#reclaim?.(missing, first.rank())
-          if (first.bytes > this.availableBytes) return
+          if (first.bytes() > this.availableBytes) return
         }
         this.#waiters.splice(this.#waiters.indexOf(first), 1)
-        first.grant(this.#take(first.bytes))
+        first.grant(this.#take(first.bytes()))
       }
     } finally {
       this.#granting = false
@@ -216,12 +222,20 @@ function firstOf(waiters: readonly Waiter[]): Waiter | undefined {
   return first
 }
 
-function enqueue(bytes: number, rank: () => number): { promise: Promise<Reservation>; waiter: Waiter } {
-  let grant!: Waiter['grant']
+function enqueue(
+  bytes: () => number,
+  rank: () => number,
+  onGrant: ReserveOptions['onGrant'],
+): { promise: Promise<Reservation>; waiter: Waiter } {
+  let resolve!: Waiter['grant']
   let refuse!: Waiter['refuse']
-  const promise = new Promise<Reservation>((resolve, reject) => {
-    grant = resolve
-    refuse = reject
+  const promise = new Promise<Reservation>((onResolve, onReject) => {
+    resolve = onResolve
+    refuse = onReject
   })
+  const grant = (reservation: Reservation): void => {
+    onGrant?.(reservation)
+    resolve(reservation)
+  }
   return { promise, waiter: { bytes, rank, grant, refuse } }
 }

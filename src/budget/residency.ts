@@ -14,6 +14,8 @@ export interface ResidencyOptions {
   readonly now: () => number
   /** Whether any partition is being worked on. */
   readonly busy: () => boolean
+  /** Whether the circuit is on the devices: what failed to load is not kept. */
+  readonly loaded: (circuitId: CircuitId) => boolean
   /** Makes the devices drop a circuit; its bytes are released when this resolves. */
   readonly evict: (circuitId: CircuitId, bytes: number) => Promise<void>
 }
@@ -38,9 +40,9 @@ export interface ResidentRow {
 
 /** A user's claim to a circuit's entry: while it stands, the entry is not given up. */
 export interface ResidentUse extends Disposable {
-  /** What is missing, to be reserved with the working set: 0 if the entry is there. */
-  readonly missingBytes: number
-  /** Takes the missing bytes out of a reservation that was granted with them. */
+  /** What is missing at this moment, to be reserved with the working set: 0 if the entry is there. */
+  readonly missingBytes: () => number
+  /** Takes the missing bytes out of a reservation. To be called at the moment of the grant, or another may bring them twice. */
   settle(memory: Reservation): void
 }
 
@@ -74,15 +76,11 @@ export class Residency {
     }
     const used = entry
     used.users++
-    const missingBytes = used.memory === undefined ? bytes : 0
     let standing = true
     return {
-      missingBytes,
+      missingBytes: () => (used.memory === undefined ? bytes : 0),
       settle: (memory) => {
-        if (missingBytes === 0) return
-        // Another user may have brought the bytes meanwhile: then ours are one too many.
-        if (used.memory === undefined) used.memory = memory.split(missingBytes)
-        else memory.release(missingBytes)
+        used.memory ??= memory.split(bytes)
       },
       [Symbol.dispose]: () => {
         if (!standing) return
@@ -91,10 +89,16 @@ export class Residency {
         used.lastUsedAt = this.#options.now()
         used.lastRank = rank()
         if (used.users > 0) return
-        if (used.memory === undefined) this.#drop(used)
+        if (used.memory === undefined || !this.#options.loaded(circuitId)) this.#drop(used)
         else if (this.#options.budget.waiting > 0) this.#options.budget.recheck()
       },
     }
+  }
+
+  /** Forgets a circuit that is not on the devices any more, unless somebody uses it. */
+  forget(circuitId: CircuitId): void {
+    const entry = this.#entries.get(circuitId)
+    if (entry !== undefined && entry.users === 0 && !entry.evicting) this.#drop(entry)
   }
 
   /** Never gives this circuit's entry up. */

@@ -16,10 +16,12 @@ export function orBits(target: Uint32Array, offset: number, source: Uint32Array)
   const shift = offset & 31
   let at = offset >>> 5
   for (const word of source) {
-    target[at] = (target[at] as number) | (word << shift)
-    // The part that spills over; a shift by 32 would be one by 0.
-    if (shift > 0 && word >>> (32 - shift) !== 0) {
-      target[at + 1] = (target[at + 1] as number) | (word >>> (32 - shift))
+    // Padding is skipped with the zeros, so nothing is read or written past the target's end.
+    if (word !== 0) {
+      target[at] = (target[at] as number) | (word << shift)
+      // The part that spills over; a shift by 32 would be one by 0.
+      const spill = shift > 0 ? word >>> (32 - shift) : 0
+      if (spill !== 0) target[at + 1] = (target[at + 1] as number) | spill
     }
     at++
   }
@@ -36,9 +38,10 @@ export function countBits(words: Uint32Array): number {
   return count
 }
 
-/** The same bits as bytes, least significant bit first, padded to a multiple of 8 bytes. Shares no memory unless lengths allow. */
-export function toBitArray(words: Uint32Array): BitArray {
-  const padded =
-    words.length % 2 === 0 ? words : Uint32Array.from({ length: words.length + 1 }, (_, i) => words[i] ?? 0)
-  return new Uint8Array(padded.buffer, padded.byteOffset, padded.byteLength)
+/** Words for some bits, padded to a multiple of 8 bytes as a {@link BitArray} is. */
+export const paddedWordsFor = (bits: number): number => 2 * Math.ceil(bits / 64)
+
+/** The same memory as bytes, least significant bit first: words are little-endian on every machine that Node runs on. */
+export function asBitArray(words: Uint32Array): BitArray {
+  return new Uint8Array(words.buffer, words.byteOffset, words.byteLength)
 }

@@ -10,6 +10,8 @@ export type CircuitFamily = 'porep' | 'snap' | 'wpost' | 'winning'
 /** Names one circuit, and so one `.params` file: `porep-32g`, `wpost-32g`, … */
 export type CircuitId = `${CircuitFamily}-${SectorSizeTag}`
 
+export const CIRCUIT_FAMILIES: readonly CircuitFamily[] = ['porep', 'snap', 'wpost', 'winning']
+
 export const SECTOR_SIZE_TAGS: readonly SectorSizeTag[] = ['2k', '8m', '512m', '32g', '64g']
 
 /** Sector sizes in bytes. */

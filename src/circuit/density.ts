@@ -1,5 +1,5 @@
 /** Which variables occur in A and B, and how many nonzero coefficients there are: composed template by template. */
-import { countBits, orBits, setBit, testBit, toBitArray, wordsFor } from './bit-array.ts'
+import { asBitArray, countBits, orBits, paddedWordsFor, setBit, testBit, wordsFor } from './bit-array.ts'
 import { AUX, type CircuitShape, KIND_MASK, NUMBER_MASK, ONE, type Template, WIRE } from './shape.ts'
 
 /** Sides of a row, as offsets into its three linear combinations. */
@@ -22,7 +22,7 @@ export function circuitDensity(root: Template): CircuitShape['density'] {
   const a = occurrence(root, 'a', new Map()).aux
   const { aux: b, inputs } = occurrence(root, 'b', new Map())
   if (inputs) throw new Error(`${root.name}: a public input occurs in B`)
-  return { aAux: toBitArray(a), aAuxCount: countBits(a), bAux: toBitArray(b), bAuxCount: countBits(b) }
+  return { aAux: asBitArray(a), aAuxCount: countBits(a), bAux: asBitArray(b), bAuxCount: countBits(b) }
 }
 
 function occurrence(template: Template, side: Side, known: Map<Template, Occurrence>): Occurrence {
@@ -30,8 +30,7 @@ function occurrence(template: Template, side: Side, known: Map<Template, Occurre
   if (found !== undefined) return found
   const { matrix, totals } = template
   const wires = new Uint32Array(wordsFor(template.wires))
-  // One word more, so that a circuit's bits can be padded to 8 bytes in place.
-  const aux = new Uint32Array(2 * Math.ceil(wordsFor(totals.aux) / 2))
+  const aux = new Uint32Array(paddedWordsFor(totals.aux))
   let inputs = false
   const mark = (variable: number): void => {
     const kind = (variable & KIND_MASK) >>> 0

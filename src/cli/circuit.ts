@@ -6,7 +6,6 @@
  * Exit codes: 0 printed; 1 this version can't build the circuit; 2 the arguments make no sense.
  */
 import { parseArgs } from 'node:util'
-import { blake2s } from '@noble/hashes/blake2.js'
 import {
   type CircuitFamily,
   type CircuitId,
@@ -15,7 +14,8 @@ import {
   type SectorSizeTag,
 } from '../circuit/circuit-id.ts'
 import { circuitShape } from '../circuit/circuit-shape.ts'
-import { circuitDigest, walkingHasher } from '../circuit/digest.ts'
+import { circuitDigest } from '../circuit/digest.ts'
+import { CircuitMachine } from '../cpu/circuit-machine.ts'
 import { ProverError } from '../errors.ts'
 
 const USAGE = 'usage: npm run -s circuit -- CIRCUIT_ID [--every CONSTRAINTS]'
@@ -63,11 +63,7 @@ function parse(args: string[]): { circuitId: CircuitId; every: number | undefine
 try {
   const { circuitId, every } = parse(process.argv.slice(2))
   const { family, size } = parseCircuitId(circuitId)
-  const digest = await circuitDigest(
-    circuitShape(circuitId),
-    walkingHasher(() => blake2s.create()),
-    { every },
-  )
+  const digest = await circuitDigest(circuitShape(circuitId), new CircuitMachine(), { every })
   console.log(JSON.stringify({ kind: KINDS[family], size: SIZES[size], ...digest }, null, 2))
 } catch (error) {
   if (error instanceof UsageError) {

@@ -3,12 +3,14 @@
  * set-up needs. Long calls are cut in pieces; between them a {@link Run} is told and obeyed, and the event loop gets its turn.
  */
 import { setImmediate } from 'node:timers/promises'
+import type { RowDigests, RowHasher } from '../circuit/digest.ts'
 import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
+import { locateRow } from '../circuit/walk-rows.ts'
 import { SynthesisError } from '../errors.ts'
 import type { Run } from '../groth16/proving-device.ts'
 import { MemoryArena } from './arena.ts'
 import { type CircuitExports, instantiateCircuit, MODE } from './circuit-machine/module.ts'
-import { type CircuitPlan, locateRow, type Piece, planCircuit, type RowLocation } from './circuit-machine/pieces.ts'
+import { type CircuitPlan, type Piece, planCircuit } from './circuit-machine/pieces.ts'
 import { CircuitTables, CONTEXT_BYTES, placeBytes } from './circuit-machine/tables.ts'
 
 /** Rows walked in one call, some 50 ms of hashing or evaluating. */
@@ -20,35 +22,11 @@ const BLAKE2S_STATE_BYTES = 128
 const DIGEST_BUFFER_BYTES = 2 ** 16
 /** Pairs of key and coefficient that the digest sorts. */
 const SORT_BYTES = 8 * 4096
-const CHECKPOINT_BYTES = 48
 const MAXIMUM_PAGES = 65_536
 const PAGE_BYTES = 65_536
 const INITIAL_PAGES = 48
 /** How long to compute before the event loop gets a turn. */
 const TURN_MS = 40
-
-export interface DigestCheckpoint {
-  readonly constraints: number
-  readonly inputs: number
-  readonly aux: number
-  /** BLAKE2s-256 of the constraint bytes up to here, hex. */
-  readonly stream: string
-}
-
-/** Digests of a circuit, as `TestConstraintSystem::hash` of the crate bellpepper-core makes them. */
-export interface CircuitDigest {
-  /** BLAKE2s-256 of the three counts and the constraint bytes, hex. */
-  readonly hash: string
-  /** BLAKE2s-256 of the constraint bytes alone; undefined if no checkpoints were asked for. */
-  readonly stream: string | undefined
-  readonly checkpoints: readonly DigestCheckpoint[]
-}
-
-export interface DigestOptions {
-  /** Rows between checkpoints; with them comes `stream`, and hashing takes twice as long. */
-  readonly every?: number | undefined
-  readonly run?: Run | undefined
-}
 
 /** BLAKE2s-256 digests of a full witness, hex; scalars as 32 bytes little-endian. */
 export interface WitnessDigests {
@@ -59,9 +37,20 @@ export interface WitnessDigests {
   readonly products: { readonly a: string; readonly b: string; readonly c: string }
 }
 
+/** A row that does not hold. */
+export interface CheckFailure {
+  /** Number in the circuit. */
+  readonly row: number
+  /** Name of the template that the row belongs to, and the row's number there. */
+  readonly template: string
+  readonly templateRow: number
+  /** The instance: names from the root's child down, each with its number among the children of the one before. */
+  readonly path: string
+}
+
 export interface CheckResult {
   /** The first row in which A·z · B·z ≠ C·z; undefined if the witness satisfies the circuit. */
-  readonly failure: RowLocation | undefined
+  readonly failure: CheckFailure | undefined
   readonly digests: WitnessDigests | undefined
 }
 
@@ -71,13 +60,9 @@ export interface CheckOptions {
   readonly run?: Run | undefined
 }
 
-/** A circuit that a {@link CircuitMachine} has loaded. */
-export interface LoadedCircuit {
-  readonly shape: CircuitShape
-  release(): void
-}
+type Four = [number, number, number, number]
 
-export class CircuitMachine {
+export class CircuitMachine implements RowHasher {
   readonly memory: WebAssembly.Memory
   readonly arena: MemoryArena
   /** Exports of the module on {@link memory}, for the neighbours of this class. */
@@ -98,67 +83,60 @@ export class CircuitMachine {
    * Prepares a circuit; the other methods take it.
    * @throws {Error} the shape contradicts itself
    */
-  load(shape: CircuitShape): CircuitTables & LoadedCircuit {
+  load(shape: CircuitShape): CircuitTables {
     return new CircuitTables(this.memory, this.arena, shape)
   }
 
-  /** The digest of a circuit without any value. */
-  async digest(circuit: CircuitTables, { every = 0, run }: DigestOptions = {}): Promise<CircuitDigest> {
-    const { shape } = circuit
-    const { exports, memory } = this
-    return await this.#withBlock(
-      4 * BLAKE2S_STATE_BYTES + DIGEST_BUFFER_BYTES + SORT_BYTES + PAGE_BYTES,
-      async (block) => {
-        const hash = block
-        const stream = every > 0 ? block + BLAKE2S_STATE_BYTES : 0
-        const copy = block + 2 * BLAKE2S_STATE_BYTES
-        const result = block + 3 * BLAKE2S_STATE_BYTES
-        const buffer = block + 4 * BLAKE2S_STATE_BYTES
-        const sort = buffer + DIGEST_BUFFER_BYTES
-        const counts = sort + SORT_BYTES
-        exports.blake2sInit(hash)
-        if (stream !== 0) exports.blake2sInit(stream)
-        const header = new DataView(new ArrayBuffer(24))
-        for (const [i, count] of [shape.inputs, shape.aux, shape.constraints].entries()) {
-          header.setBigUint64(8 * i, BigInt(count))
-        }
-        placeBytes(memory, counts, new Uint8Array(header.buffer))
-        exports.blake2sUpdate(hash, counts, 24)
+  /** Hashes all rows of a circuit, for `circuitDigest`. */
+  async hashRows(shape: CircuitShape, header: Uint8Array, every?: number, run?: Run): Promise<RowDigests> {
+    const circuit = this.load(shape)
+    try {
+      return await this.#hashRows(circuit, header, every ?? 0, run)
+    } finally {
+      circuit.release()
+    }
+  }
 
-        circuit.writeContext(this.#context, {}, true)
-        const checkpoints: DigestCheckpoint[] = []
-        const { sections } = planCircuit(shape, circuit.image, ROWS_PER_PIECE)
-        let until = every
-        let rows = 0
-        for (const { pieces } of sections) {
-          for (const piece of pieces) {
-            const count = every > 0 ? Math.floor(piece.rows / every) + 1 : 0
-            await this.#withBlock(count * CHECKPOINT_BYTES, async (list) => {
-              const end = list + count * CHECKPOINT_BYTES
-              exports.bindDigest(buffer, DIGEST_BUFFER_BYTES, hash, stream, copy, sort, every, until, list, end)
-              this.#walk(piece, MODE.digest)
-              until = exports.flushDigest()
-              const words = new DataView(memory.buffer)
-              for (let at = list; at < exports.checkpointPosition() >>> 0; at += CHECKPOINT_BYTES) {
-                checkpoints.push({
-                  constraints: (checkpoints.length + 1) * every,
-                  inputs: words.getUint32(at + 4, true),
-                  aux: words.getUint32(at + 8, true),
-                  stream: this.#hex(at + 16),
-                })
-              }
-            })
-            rows += piece.rows
-            await turn(run, rows / shape.constraints)
-          }
-        }
-        const digest = (state: number): string => {
-          exports.blake2sDigest(state, copy, result)
-          return this.#hex(result)
-        }
-        return { hash: digest(hash), stream: stream === 0 ? undefined : digest(stream), checkpoints }
-      },
-    )
+  async #hashRows(
+    circuit: CircuitTables,
+    header: Uint8Array,
+    every: number,
+    run: Run | undefined,
+  ): Promise<RowDigests> {
+    const { exports, memory } = this
+    const plan = planCircuit(circuit.shape, circuit.image, ROWS_PER_PIECE)
+    const pieces = plan.sections.flatMap((section) => section.pieces)
+    const most = every > 0 ? Math.floor(Math.max(...pieces.map((piece) => piece.rows)) / every) + 1 : 0
+    const bytes = 4 * BLAKE2S_STATE_BYTES + DIGEST_BUFFER_BYTES + SORT_BYTES + header.length + 32 * most
+    return await this.#withBlock(bytes, async (block) => {
+      const [hash, stream, copy, result] = [0, 1, 2, 3].map((i) => block + i * BLAKE2S_STATE_BYTES) as Four
+      const buffer = block + 4 * BLAKE2S_STATE_BYTES
+      const sort = buffer + DIGEST_BUFFER_BYTES
+      const list = sort + SORT_BYTES
+      const headerAt = list + 32 * most
+      exports.blake2sInit(hash)
+      exports.blake2sInit(stream)
+      placeBytes(memory, headerAt, header)
+      exports.blake2sUpdate(hash, headerAt, header.length)
+      circuit.writeContext(this.#context, {}, true)
+      const checkpoints: Uint8Array[] = []
+      let rows = 0
+      for (const piece of pieces) {
+        const until = every > 0 ? every - (rows % every) : 0
+        exports.bindDigest(buffer, DIGEST_BUFFER_BYTES, hash, stream, copy, sort, every, until, list, headerAt)
+        this.#walk(piece, MODE.digest)
+        exports.flushDigest()
+        const count = every > 0 ? Math.floor((rows + piece.rows) / every) - Math.floor(rows / every) : 0
+        for (let i = 0; i < count; i++) checkpoints.push(this.#bytes(list + 32 * i, 32))
+        rows += piece.rows
+        await turn(run, rows / circuit.shape.constraints)
+      }
+      const digest = (state: number): Uint8Array => {
+        exports.blake2sDigest(state, copy, result)
+        return this.#bytes(result, 32)
+      }
+      return { hash: digest(hash), stream: digest(stream), checkpoints }
+    })
   }
 
   /**
@@ -182,19 +160,22 @@ export class CircuitMachine {
           const result = states + 6 * BLAKE2S_STATE_BYTES
           const windowBase = states + 8 * BLAKE2S_STATE_BYTES
           for (let i = 0; i < 5; i++) exports.blake2sInit(states + i * BLAKE2S_STATE_BYTES)
-          placeBytes(this.memory, fixedBase, witness.inputs)
+          this.#placeInputs(fixedBase, witness.inputs)
           exports.blake2sUpdate(inputState, fixedBase, witness.inputs.length)
           exports.bindCheck(options.digests === true ? states : 0)
           let rows = 0
-          for (const section of plan.sections) {
-            const isCommon = section.fromStep === 0
+          for (const [index, section] of plan.sections.entries()) {
+            const isCommon = index === 0
             circuit.writeContext(this.#context, {
               ...fields,
               fixedBase,
               fixedKeys,
               ...(!isCommon && { windowBase, windowFirst: shape.inputs + section.firstAux, windowKeys: section.aux }),
             })
-            for (const piece of section.pieces) this.#walk(piece, MODE.expand)
+            for (const piece of section.pieces) {
+              this.#walk(piece, MODE.expand)
+              await turn(options.run, rows / shape.constraints)
+            }
             if (options.digests === true) {
               const at = isCommon ? fixedBase + 32 * shape.inputs : windowBase
               exports.blake2sUpdate(auxState, at, 32 * section.aux)
@@ -212,7 +193,7 @@ export class CircuitMachine {
             return this.#hex(result)
           }
           return {
-            failure: failed === 0xffff_ffff ? undefined : locateRow(shape.root, failed),
+            failure: failed === 0xffff_ffff ? undefined : failureAt(shape, failed),
             digests:
               options.digests === true
                 ? {
@@ -236,10 +217,10 @@ export class CircuitMachine {
     const keys = shape.inputs + shape.aux
     return await this.#withWitness(shape, witness, async (fields) =>
       this.#withBlock(32 * keys, async (fixedBase) => {
-        placeBytes(this.memory, fixedBase, witness.inputs)
+        this.#placeInputs(fixedBase, witness.inputs)
         circuit.writeContext(this.#context, { ...fields, fixedBase, fixedKeys: keys })
         await this.#walkAll(planCircuit(shape, circuit.image, ROWS_PER_PIECE), MODE.expand, run)
-        return new Uint8Array(this.memory.buffer).slice(fixedBase, fixedBase + 32 * keys)
+        return this.#bytes(fixedBase, 32 * keys)
       }),
     )
   }
@@ -285,11 +266,27 @@ export class CircuitMachine {
       this.#withBlock(wide.length, async (wideAt) => {
         placeBytes(this.memory, bitsAt, bits)
         placeBytes(this.memory, wideAt, wide)
-        const odd = this.exports.firstNotCanonical(wideAt, totals.wide)
-        if (odd < totals.wide) throw new SynthesisError(`Scalar ${odd} of the witness is not below r`)
+        this.#requireCanonical('wide', wideAt, totals.wide)
         return await body({ bits: bitsAt, bitCount: totals.bits, wide: wideAt, wideCount: totals.wide })
       }),
     )
+  }
+
+  #placeInputs(address: number, inputs: Uint8Array): void {
+    if (inputs[0] !== 1 || inputs.subarray(1, 32).some((byte) => byte !== 0)) {
+      throw new SynthesisError('Input 0 of the witness is not 1', { details: { field: 'inputs[0]' } })
+    }
+    placeBytes(this.memory, address, inputs)
+    this.#requireCanonical('inputs', address, inputs.length / 32)
+  }
+
+  #requireCanonical(field: string, address: number, count: number): void {
+    const index = this.exports.firstNotCanonical(address, count) >>> 0
+    if (index < count) {
+      throw new SynthesisError(`Scalar ${index} of the witness (${field}) is not below r`, {
+        details: { field: `${field}[${index}]` },
+      })
+    }
   }
 
   async #withBlock<T>(bytes: number, body: (address: number) => Promise<T>): Promise<T> {
@@ -301,8 +298,23 @@ export class CircuitMachine {
     }
   }
 
+  /** A copy, not shared. */
+  #bytes(address: number, bytes: number): Uint8Array {
+    return Uint8Array.from(new Uint8Array(this.memory.buffer, address, bytes))
+  }
+
   #hex(address: number): string {
-    return Buffer.from(new Uint8Array(this.memory.buffer).slice(address, address + 32)).toString('hex')
+    return Buffer.from(this.#bytes(address, 32)).toString('hex')
+  }
+}
+
+function failureAt(shape: CircuitShape, row: number): CheckFailure {
+  const { template, templateRow, path } = locateRow(shape, row)
+  return {
+    row,
+    template: template.name,
+    templateRow,
+    path: path.map(({ template: { name }, child }) => `${name}[${child}]`).join('/'),
   }
 }
 

@@ -24,10 +24,10 @@ const PAGE_BYTES = 65_536
 const INITIAL_PAGES: number = ARENA_BASE / PAGE_BYTES + 16
 
 /**
- * Private memory of a thread. A batch of 2,048 affine additions parks 640 bytes a pair (655 KiB); a transform keeps rows of
- * 2^15 elements of 32 bytes (1 MiB).
+ * Private memory of a thread. The largest user is a unit of a multiexp in G2: records of a batch of 2,048 additions (1.5 MiB), sums of
+ * 2^13 buckets and the room to combine them (2.8 MiB), and 2^14 intermediate sums (4 MiB).
  */
-export const SCRATCH_BYTES: number = 2 * 2 ** 20
+export const SCRATCH_BYTES: number = 9 * 2 ** 20
 
 /** What a thread is started with. */
 export interface ThreadStart {

@@ -27,6 +27,7 @@ declare namespace WebAssembly {
     readonly exports: Record<string, (...args: number[]) => number>
   }
   class CompileError extends Error {}
+  class RuntimeError extends Error {}
   function compile(bytes: Uint8Array): Promise<Module>
   function validate(bytes: Uint8Array): boolean
 }

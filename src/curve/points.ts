@@ -12,12 +12,14 @@ export interface Fq2 {
   readonly c1: bigint
 }
 
-/** The methods of noble's points that this package uses. Variable time: good enough, since a proof is made once from fresh secrets. */
+/** The methods of noble's points that this package uses. */
 interface GroupPoint<F, P> {
   add(other: P): P
   double(): P
   negate(): P
   equals(other: P): boolean
+  /** Constant-time as far as JavaScript goes. Scalars from 1 up to r − 1. */
+  multiply(scalar: bigint): P
   /** Any scalar from 0 up to r − 1. */
   multiplyUnsafe(scalar: bigint): P
   is0(): boolean

@@ -85,11 +85,16 @@ export class WorkerDeviceClient implements DeviceClient {
    */
   static async start(spec: DeviceSpec, name: string, options: CallOptions = {}): Promise<WorkerDeviceClient> {
     const link = new WorkerLink<DeviceFunctions>(workerFile('device/device-worker.js'), name, spec)
+    // Opening a device is no unit of work that could stop midway: the thread goes.
+    const abort = (): void => void link.terminate()
+    options.signal?.addEventListener('abort', abort, { once: true })
     try {
       return new WorkerDeviceClient(link, await link.call('start', undefined, options))
     } catch (error) {
       await link.terminate()
       throw error
+    } finally {
+      options.signal?.removeEventListener('abort', abort)
     }
   }
 

@@ -77,7 +77,9 @@ export class Partition {
     return this.#state
   }
 
+  /** Does nothing once the job has ended: what still stops then is nobody's news any more. */
   move(state: PartitionState): void {
+    if (this.job.ended) return
     const previous = this.#state
     if (!PARTITION_TRANSITIONS[previous].includes(state)) {
       throw new Error(`partition ${this.index} of job ${this.job.id} can't go from ${previous} to ${state}`)
@@ -145,6 +147,10 @@ export class Job implements Placed {
 
   get waitedMs(): number {
     return this.clock.now() - this.createdAt
+  }
+
+  get ended(): boolean {
+    return JOB_TRANSITIONS[this.#state].length === 0
   }
 
   /** Rises while the job waits. */

@@ -9,9 +9,12 @@ import { compareJobs } from './rank.ts'
 export class ProofQueue {
   readonly #jobs = new Set<Job>()
 
-  /** @returns its place among the jobs that wait, from 0. */
-  add(job: Job): number {
+  add(job: Job): void {
     this.#jobs.add(job)
+  }
+
+  /** A job's place among those that wait, from 0. */
+  position(job: Job): number {
     return this.inOrder()
       .filter(({ state }) => state === 'queued')
       .indexOf(job)

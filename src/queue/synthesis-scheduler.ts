@@ -15,11 +15,19 @@ import type { MemoryBudget, Reservation } from '../budget/memory-budget.ts'
 import type { Partition } from './job.ts'
 import { compareJobs } from './rank.ts'
 
-interface Entry {
+/** What a partition needs before it may start. */
+export interface TurnRequest {
   readonly partition: Partition
-  readonly bytes: number
+  /** Working set and parameters at once. */
+  readonly bytes: () => number
   readonly signal: AbortSignal
+  /** Its turn has come, but memory is lacking. */
   readonly onWait: () => void
+  /** Called at the moment of the grant, before anybody else is served. */
+  readonly onGrant: (memory: Reservation) => void
+}
+
+interface Entry extends TurnRequest {
   readonly resolve: (turn: Turn) => void
   readonly reject: (reason: unknown) => void
 }
@@ -65,15 +73,15 @@ export class SynthesisScheduler {
   }
 
   /**
-   * Resolves when it is the partition's turn.
-   * @param bytes what it needs at once: working set and parameters
+   * Resolves when it is the partition's turn and its memory is there.
    * @throws {BudgetExceededError} it can never fit
    * @throws `signal.reason`
    */
-  turn(partition: Partition, bytes: number, signal: AbortSignal, onWait: () => void): Promise<Turn> {
+  turn(request: TurnRequest): Promise<Turn> {
     return new Promise((resolve, reject) => {
+      const { signal } = request
       if (signal.aborted) return reject(signal.reason)
-      const entry: Entry = { partition, bytes, signal, onWait, resolve, reject }
+      const entry: Entry = { ...request, resolve, reject }
       const giveUp = (): void => {
         // Once it asks the budget, the budget answers the abort.
         if (!this.#entries.delete(entry)) return
@@ -116,13 +124,10 @@ export class SynthesisScheduler {
   }
 
   async #ask(entry: Entry): Promise<void> {
-    const { partition, signal, onWait } = entry
+    const { partition, bytes, signal, onWait, onGrant } = entry
     try {
-      const memory = await this.#options.budget.reserve(entry.bytes, {
-        rank: () => partition.job.rank,
-        signal,
-        onWait,
-      })
+      const rank = (): number => partition.job.rank
+      const memory = await this.#options.budget.reserve(bytes, { rank, signal, onWait, onGrant })
       this.#lanes.set(partition, 'synthesizing')
       const leave = (): void => {
         if (this.#lanes.delete(partition)) this.wake()

@@ -1,5 +1,6 @@
 /** What a request's proof states, derived as the chain derives it: from public data alone. */
 import { createHash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { deriveChallenges } from '../synthesis/post-challenges.ts'
 import { type PostGeometry, postGeometry } from '../synthesis/post-geometry.ts'
 import type { ProofRequest, ProofStatement } from './proof-request.ts'
@@ -22,46 +23,100 @@ export function statementOf(request: ProofRequest): ProofStatement {
 export function statementOfValidated(request: ValidatedRequest): ProofStatement {
   const geometry = postGeometry(request.circuitId)
   const publicInputs = Array.from({ length: request.partitions }, (_, k) => {
-    const first = k * geometry.sectorsPerPartition
-    return partitionInputs(request, geometry, k, request.sectors.slice(first, first + geometry.sectorsPerPartition))
+    const inputs = new PartitionInputs(request, geometry, k)
+    inputs.addSectors(inputs.sectors)
+    return inputs.complete()
   })
   return { kind: request.kind, circuitId: request.circuitId, publicInputs }
 }
 
-function partitionInputs(
+/** Sectors whose challenges are derived between two turns of the event loop: some milliseconds. */
+const SECTORS_PER_SLICE = 256
+
+/**
+ * {@link statementOfValidated} in slices between which the event loop turns.
+ * @throws `signal.reason` once aborted
+ */
+export async function deriveStatement(
   request: ValidatedRequest,
-  geometry: PostGeometry,
-  partition: number,
-  sectors: readonly ValidatedSector[],
-): Uint8Array[] {
-  const challenges = new Uint32Array(geometry.proofChallenges)
-  const inputs: Uint8Array[] = []
-  const firstPosition = (request.partitionIndex + partition) * geometry.sectorsPerPartition
-  sectors.forEach(({ sectorNumber, commR }, i) => {
-    deriveChallenges(
-      geometry,
-      request.registered.challengeRule,
-      request.randomness,
-      sectorNumber,
-      firstPosition + i,
-      challenges,
-    )
-    // A WinningPoSt's only sector makes all pseudo-sectors of the circuit, of one challenge each.
-    for (let c = 0; c < challenges.length; c += geometry.circuitChallenges) {
-      inputs.push(commR, ...Array.from(challenges.subarray(c, c + geometry.circuitChallenges), leafNumber))
+  options: { readonly signal?: AbortSignal | undefined } = {},
+): Promise<ProofStatement> {
+  const geometry = postGeometry(request.circuitId)
+  const publicInputs: (readonly Uint8Array[])[] = []
+  for (let k = 0; k < request.partitions; k++) {
+    const inputs = new PartitionInputs(request, geometry, k)
+    while (!inputs.allAdded) {
+      inputs.addSectors(SECTORS_PER_SLICE)
+      await setImmediate()
+      options.signal?.throwIfAborted()
     }
-  })
-  const perSector = 1 + geometry.circuitChallenges
-  const last = inputs.slice(-perSector)
-  while (inputs.length < geometry.circuitSectors * perSector) inputs.push(...last)
-  return inputs
+    publicInputs.push(inputs.complete())
+  }
+  return { kind: request.kind, circuitId: request.circuitId, publicInputs }
 }
 
-/** A leaf's number as a scalar. */
-function leafNumber(leaf: number): Uint8Array {
-  const bytes = new Uint8Array(32)
-  new DataView(bytes.buffer).setUint32(0, leaf, true)
-  return bytes
+const SCALAR_BYTES = 32
+
+/** The public inputs of one partition, sector after sector: views of one buffer, so that they are cheap to send. */
+class PartitionInputs {
+  readonly #request: ValidatedRequest
+  readonly #geometry: PostGeometry
+  readonly #sectors: readonly ValidatedSector[]
+  readonly #firstPosition: number
+  readonly #challenges: Uint32Array
+  readonly #words: DataView
+  #added = 0
+  #at = 0
+
+  constructor(request: ValidatedRequest, geometry: PostGeometry, partition: number) {
+    const first = partition * geometry.sectorsPerPartition
+    this.#request = request
+    this.#geometry = geometry
+    this.#sectors = request.sectors.slice(first, first + geometry.sectorsPerPartition)
+    this.#firstPosition = (request.partitionIndex + partition) * geometry.sectorsPerPartition
+    this.#challenges = new Uint32Array(geometry.proofChallenges)
+    const bytes = geometry.circuitSectors * (1 + geometry.circuitChallenges) * SCALAR_BYTES
+    this.#words = new DataView(new ArrayBuffer(bytes))
+  }
+
+  get sectors(): number {
+    return this.#sectors.length
+  }
+
+  get allAdded(): boolean {
+    return this.#added === this.#sectors.length
+  }
+
+  /** Appends the inputs of the next `count` real sectors, or of those that are left. */
+  addSectors(count: number): void {
+    const { circuitChallenges } = this.#geometry
+    const { randomness, registered } = this.#request
+    const until = Math.min(this.#added + count, this.#sectors.length)
+    for (; this.#added < until; this.#added++) {
+      const { sectorNumber, commR } = this.#sectors[this.#added] as ValidatedSector
+      const position = this.#firstPosition + this.#added
+      deriveChallenges(this.#geometry, registered.challengeRule, randomness, sectorNumber, position, this.#challenges)
+      // A WinningPoSt's only sector makes all pseudo-sectors of the circuit, of one challenge each.
+      for (let first = 0; first < this.#challenges.length; first += circuitChallenges) {
+        new Uint8Array(this.#words.buffer, this.#at, SCALAR_BYTES).set(commR)
+        this.#at += SCALAR_BYTES
+        for (let c = first; c < first + circuitChallenges; c++, this.#at += SCALAR_BYTES) {
+          this.#words.setUint32(this.#at, this.#challenges[c] as number, true)
+        }
+      }
+    }
+  }
+
+  /** Repeats the last sector until the circuit is full. @returns one view per input */
+  complete(): Uint8Array[] {
+    const bytes = new Uint8Array(this.#words.buffer)
+    const sectorBytes = (1 + this.#geometry.circuitChallenges) * SCALAR_BYTES
+    const last = this.#at - sectorBytes
+    for (; this.#at < bytes.length; this.#at += sectorBytes) bytes.copyWithin(this.#at, last, last + sectorBytes)
+    return Array.from({ length: bytes.length / SCALAR_BYTES }, (_, i) =>
+      bytes.subarray(i * SCALAR_BYTES, (i + 1) * SCALAR_BYTES),
+    )
+  }
 }
 
 /**

@@ -21,7 +21,8 @@ export interface ValidatedSector {
  */
 export function validateSectors(geometry: PostGeometry, vanillaProofs: readonly unknown[]): ValidatedSector[] {
   const { totalBytes } = vanillaLayout(geometry)
-  const sectors = vanillaProofs.map((value, place): ValidatedSector => {
+  // Array.from visits the holes of a sparse array too.
+  const sectors = Array.from(vanillaProofs, (value, place): ValidatedSector => {
     const field = `vanillaProofs[${place}]`
     const vanillaProof = checkBytes(value, field)
     if (vanillaProof.length !== totalBytes) throw wrongLength(geometry, field, vanillaProof.length, totalBytes)
@@ -52,7 +53,7 @@ export function validateSectors(geometry: PostGeometry, vanillaProofs: readonly 
  */
 export function checkExpectedSectors(value: unknown, sectors: readonly ValidatedSector[]): void {
   const expected = new Map<bigint, { readonly commR: Uint8Array; readonly field: string }>()
-  checkArray(value, 'sectors', 'SectorCommitment').forEach((entry, i) => {
+  for (const [i, entry] of checkArray(value, 'sectors', 'SectorCommitment').entries()) {
     const field = `sectors[${i}]`
     const fields = checkObject(entry, field)
     const sectorNumber = checkU64(fields.sectorNumber, `${field}.sectorNumber`)
@@ -60,7 +61,7 @@ export function checkExpectedSectors(value: unknown, sectors: readonly Validated
     const first = expected.get(sectorNumber)
     if (first !== undefined) throw duplicate(field, first.field, sectorNumber)
     expected.set(sectorNumber, { commR, field })
-  })
+  }
   for (const sector of sectors) {
     const { sectorNumber, place } = sector
     const entry = expected.get(sectorNumber)

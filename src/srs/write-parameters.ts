@@ -4,13 +4,14 @@ import type { FileHandle } from 'node:fs/promises'
 import type { CircuitShape } from '../circuit/shape.ts'
 import { FR_BYTES, frToBytes } from '../field/fr.ts'
 import type { ProvingDevice, Run } from '../groth16/proving-device.ts'
-import { G1_BYTES, G2_BYTES, paramsLayout, QUERIES, QUERY_GROUP } from '../params/layout.ts'
-import type { SetupScalars, ToxicScalars } from './setup-scalars.ts'
+import { G1_BYTES, G2_BYTES, paramsLayout, QUERIES, QUERY_GROUP, type Query } from '../params/layout.ts'
+import type { ToxicScalars, ToxicWaste } from './toxic-waste.ts'
 
-/** Everything that a set-up draws: secrets, and generators (uncompressed big-endian). */
-export interface ToxicWaste extends ToxicScalars {
-  readonly g1: Uint8Array
-  readonly g2: Uint8Array
+/** Scalars of every query, 32 bytes little-endian each. */
+export interface SetupScalars {
+  readonly ic: Uint8Array
+  /** Those of the points `first` up to `first + count`. */
+  query(query: Query, first: number, count: number): Uint8Array
 }
 
 export interface WrittenParameters {

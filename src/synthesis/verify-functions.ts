@@ -1,5 +1,6 @@
 /** Verification in a worker: about a tenth of a second of bigint arithmetic that must not hold the host's event loop up. */
 import type { CircuitId } from '../circuit/circuit-id.ts'
+import { wasmMultiexp } from '../cpu/verify-multiexp.ts'
 import type { Run } from '../groth16/proving-device.ts'
 import { type PreparedVerifyingKey, prepareVerifyingKey, verifyProofs } from '../groth16/verify.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
@@ -24,7 +25,7 @@ async function verify({ location, publicInputs, proof }: VerifyTask, run: Run): 
     prepared.set(location.circuitId, known)
   }
   run.signal.throwIfAborted()
-  return verifyProofs(known.key, publicInputs, proof)
+  return verifyProofs(known.key, publicInputs, proof, { multiexp: wasmMultiexp })
 }
 
 export interface VerifyFunctions {

@@ -1,7 +1,7 @@
 /** What a synthesis worker offers to `WorkerLink<SynthesisFunctions>`. */
 import type { CompactWitness } from '../circuit/shape.ts'
+import { WasmPoseidonHasher } from '../cpu/poseidon.ts'
 import type { Run } from '../groth16/proving-device.ts'
-import { bigintHasher } from './bigint-hasher.ts'
 import type { PostPartition } from './post-partition.ts'
 import { checkAndSynthesize } from './synthesize-post.ts'
 
@@ -11,6 +11,11 @@ export interface SynthesisFunctions {
   readonly [name: string]: (args: never, run: Run) => unknown
 }
 
+let hasher: WasmPoseidonHasher | undefined
+
 export const synthesisFunctions: SynthesisFunctions = {
-  checkAndSynthesize: (partition, run) => checkAndSynthesize(partition, bigintHasher, run),
+  checkAndSynthesize(partition, run) {
+    hasher ??= new WasmPoseidonHasher()
+    return checkAndSynthesize(partition, hasher, run)
+  },
 }

@@ -75,6 +75,38 @@ describe('digests of single gadgets', () => {
   })
 })
 
+describe('counts that the tests of rust-fil-proofs assert', () => {
+  /** Base levels over 64 leaves of one arity, then the upper ones; the root is public. */
+  it.each([
+    [[2, 2, 2, 2, 2, 2], 1887],
+    [[4, 4, 4], 1164],
+    [[8, 8], 1063],
+    [[8, 8, 2], 1377],
+    [[8, 8, 8], 1593],
+    [[8, 8, 4, 2], 1764],
+    [[8, 8, 8, 2], 1907],
+    [[8, 8, 2, 4], 1764],
+  ])('Merkle path of arities %j', (arities, constraints) => {
+    const shape = gadgetShape((cs) => {
+      const computed = merklePath(cs, POSEIDON_TREE, allocateNum(cs), arities)
+      const root = allocateNum(cs)
+      enforceEqual(cs, computed, root)
+      inputize(cs, root)
+    })
+    expect({ inputs: shape.inputs, constraints: shape.constraints }).toEqual({ inputs: 3, constraints })
+  })
+
+  it.each([
+    [3, [8, 8], 19, 16_869],
+    [3, [8, 8, 4], 19, 22_674],
+    [3, [8, 8, 4, 2], 19, 27_384],
+    [2, [8, 8], 13, 11_246],
+  ])('PoSt of %i sectors with 5 challenges in trees of arities %j', (sectors, arities, inputs, constraints) => {
+    const shape = gadgetShape((cs) => synthesizePost(cs, { sectors, challenges: 5, arities }))
+    expect({ inputs: shape.inputs, constraints: shape.constraints }).toEqual({ inputs, constraints })
+  })
+})
+
 describe('witnesses of gadgets', () => {
   /** Builds, assigns and checks a gadget; gives the values of the variables it returned. */
   function run(

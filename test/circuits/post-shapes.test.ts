@@ -1,42 +1,20 @@
-/** The ten PoSt circuits are those of the reference: counts and densities of all, digests of the small ones. */
+/** The ten PoSt circuits are those of the reference: counts and densities of all, digests of all but the giants. */
 import { describe, expect, it } from 'vitest'
-import {
-  type CircuitFamily,
-  type CircuitId,
-  SECTOR_SIZE_TAGS,
-  type SectorSizeTag,
-} from '../../src/circuit/circuit-id.ts'
+import type { CircuitFamily, CircuitId } from '../../src/circuit/circuit-id.ts'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
 import { shapeStatistics } from '../../src/circuit/density.ts'
-import { type CircuitDigest, circuitDigest } from '../../src/circuit/digest.ts'
+import { circuitDigest } from '../../src/circuit/digest.ts'
 import { walkRows } from '../../src/circuit/walk-rows.ts'
+import { CircuitMachine } from '../../src/cpu/circuit-machine.ts'
 import { UnsupportedProofError } from '../../src/errors.ts'
 import { referenceHasher } from '../support/circuits.ts'
-import { vectorJson } from '../support/vectors.ts'
+import { digestOf, POST_CIRCUITS } from '../support/shape-vectors.ts'
 
-const SIZE_NAMES: Record<SectorSizeTag, string> = {
-  '2k': '2KiB',
-  '8m': '8MiB',
-  '512m': '512MiB',
-  '32g': '32GiB',
-  '64g': '64GiB',
-}
-const KINDS = { wpost: 'window', winning: 'winning' } as const
-
-interface ShapeVector extends CircuitDigest {
-  readonly kind: string
-  readonly size: string
-}
-
-const circuits = (Object.keys(KINDS) as (keyof typeof KINDS)[]).flatMap((family) =>
-  SECTOR_SIZE_TAGS.map((size) => ({
-    circuitId: `${family}-${size}` as CircuitId,
-    vector: vectorJson(`shapes/${KINDS[family]}-${SIZE_NAMES[size]}.json`) as ShapeVector,
-  })),
-)
+/** 125 and 130 million rows: hashed by test/full/. */
+const GIANTS: readonly CircuitId[] = ['wpost-32g', 'wpost-64g']
 
 describe('counts and densities', () => {
-  it.each(circuits)('of $circuitId', ({ circuitId, vector }) => {
+  it.each(POST_CIRCUITS)('of $circuitId', ({ circuitId, vector }) => {
     const shape = circuitShape(circuitId)
     const { nonzeros, density } = shapeStatistics(shape)
     const { inputs, aux, constraints } = shape
@@ -53,14 +31,18 @@ describe('counts and densities', () => {
   })
 })
 
-describe('digests by the reference walker', () => {
-  it.each(circuits.filter(({ circuitId }) => circuitId.endsWith('-2k')))(
-    'of $circuitId',
-    async ({ circuitId, vector }) => {
-      const { kind: _kind, size: _size, ...expected } = vector
-      expect(await circuitDigest(circuitShape(circuitId), referenceHasher, { every: vector.every })).toEqual(expected)
-    },
-  )
+describe('digests, with all checkpoints', () => {
+  const small = POST_CIRCUITS.filter(({ circuitId }) => !GIANTS.includes(circuitId))
+  it.each(small)('of $circuitId in WebAssembly', async ({ circuitId, vector }) => {
+    const { every } = vector
+    expect(await circuitDigest(circuitShape(circuitId), new CircuitMachine(), { every })).toEqual(digestOf(vector))
+  })
+
+  const smallest = POST_CIRCUITS.filter(({ circuitId }) => circuitId.endsWith('-2k'))
+  it.each(smallest)('of $circuitId by the reference walker', async ({ circuitId, vector }) => {
+    const { every } = vector
+    expect(await circuitDigest(circuitShape(circuitId), referenceHasher, { every })).toEqual(digestOf(vector))
+  })
 
   it('have no checkpoints unless asked, and refuse a bad distance', async () => {
     const digest = await circuitDigest(circuitShape('wpost-2k'), referenceHasher)

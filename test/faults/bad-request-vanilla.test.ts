@@ -1,11 +1,11 @@
 /** Vanilla proofs whose content is wrong: refused before the job is queued where no hash is needed, else in synthesis. */
 import { describe, expect, it } from 'vitest'
+import { WasmPoseidonHasher } from '../../src/cpu/poseidon.ts'
 import { InvalidRequestError, type ProverError } from '../../src/errors.ts'
 import type { Run } from '../../src/groth16/proving-device.ts'
 import { takeOver } from '../../src/request/partitions.ts'
 import type { WindowPostRequest, WinningPostRequest } from '../../src/request/proof-request.ts'
 import { validateRequest } from '../../src/request/validate.ts'
-import { bigintHasher } from '../../src/synthesis/bigint-hasher.ts'
 import { postGeometry } from '../../src/synthesis/post-geometry.ts'
 import { checkAndSynthesize } from '../../src/synthesis/synthesize-post.ts'
 import { inclusionProofOffset, vanillaLayout } from '../../src/synthesis/vanilla-post.ts'
@@ -16,6 +16,7 @@ import { syntheticWindowRequest } from '../support/synthetic-post.ts'
 type PostRequest = WindowPostRequest | WinningPostRequest
 
 const R_HEX = '01000000fffffffffe5bfeff02a4bd5305d8a10908d83933487d9d2953a7ed73'
+const hasher = new WasmPoseidonHasher()
 const idle: Run = { signal: new AbortController().signal, unit: () => {} }
 
 /** The request with vanilla proof `place` edited. */
@@ -35,7 +36,7 @@ const refusedBeforeQueue = (request: PostRequest): Promise<ProverError> =>
 async function refusedInSynthesis(request: PostRequest): Promise<ProverError> {
   const partitions = await takeOver(validateRequest(request))
   return await proverErrorOf(async () => {
-    for (const partition of partitions) await checkAndSynthesize(partition, bigintHasher, idle)
+    for (const partition of partitions) await checkAndSynthesize(partition, hasher, idle)
   })
 }
 

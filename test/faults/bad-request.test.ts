@@ -110,6 +110,13 @@ describe('vanilla proofs', () => {
     expect(error.details).toMatchObject({ field: 'vanillaProofs[1]', expected: 'a Uint8Array', received: '"AAAA"' })
   })
 
+  it('and expected sectors with holes are refused', async () => {
+    const holes = await refused({ ...windowRequest(), vanillaProofs: new Array(2) })
+    expect(holes.details).toEqual({ field: 'vanillaProofs[0]', expected: 'a Uint8Array', received: 'undefined' })
+    const sectors = await refused({ ...windowRequest(), sectors: new Array(2 ** 32 - 1) })
+    expect(sectors.details).toEqual({ field: 'sectors[0]', expected: 'an object', received: 'undefined' })
+  })
+
   it.each([
     ['cut short', (bytes: Uint8Array) => bytes.slice(0, -1), '5679 bytes'],
     ['with a byte too many', (bytes: Uint8Array) => Uint8Array.from([...bytes, 0]), '5681 bytes'],

@@ -26,8 +26,9 @@ const PUBLIC_VALUES = [
   'UnsupportedProofError',
   'WorkerExitedError',
   'developmentSetup',
+  'registeredWindowPostProof',
+  'registeredWinningPostProof',
   'statementOf',
-  'toCuzkStatus',
   'verifyProof',
 ]
 

@@ -1,5 +1,4 @@
 /** Requests of the recorded sectors, as a caller would make them. Each call gives fresh buffers. */
-import { readFileSync } from 'node:fs'
 import type { WindowPostRequest, WinningPostRequest } from '../../src/request/proof-request.ts'
 import { fromHex, vectorFile, vectorJson } from './vectors.ts'
 
@@ -22,44 +21,17 @@ export function recordedRequest(folder: string): RecordedRequest {
   return vectorJson(`${folder}/request.json`)
 }
 
-function fields(recorded: RecordedRequest, readVanilla: (name: string) => Uint8Array) {
+function recordedFields(folder: string) {
+  const recorded = recordedRequest(folder)
   return {
+    registeredProof: recorded.registered_proof,
     minerId: BigInt(recorded.miner_id),
     randomness: fromHex(recorded.randomness),
     sectors: recorded.sectors.map((sector) => ({
       sectorNumber: BigInt(sector.sector_id),
       commR: fromHex(sector.comm_r),
     })),
-    vanillaProofs: recorded.sectors.map((sector) => readVanilla(sector.vanilla)),
-  }
-}
-
-function recordedFields(folder: string) {
-  const recorded = recordedRequest(folder)
-  return { registeredProof: recorded.registered_proof, ...fields(recorded, (name) => vectorFile(`${folder}/${name}`)) }
-}
-
-/**
- * A request made by the reference prover in a folder anywhere (`peer synth`, `peer sector`).
- * @param directory with `request.json` and the vanilla proofs
- */
-export function windowRequestFrom(directory: string): WindowPostRequest {
-  const recorded: RecordedRequest = JSON.parse(readFileSync(`${directory}/request.json`, 'utf8'))
-  return {
-    kind: 'window-post',
-    registeredProof: recorded.registered_proof as WindowPostRequest['registeredProof'],
-    partitionIndex: 0,
-    ...fields(recorded, (name) => new Uint8Array(readFileSync(`${directory}/${name}`))),
-  }
-}
-
-/** @see windowRequestFrom */
-export function winningRequestFrom(directory: string): WinningPostRequest {
-  const recorded: RecordedRequest = JSON.parse(readFileSync(`${directory}/request.json`, 'utf8'))
-  return {
-    kind: 'winning-post',
-    registeredProof: recorded.registered_proof as WinningPostRequest['registeredProof'],
-    ...fields(recorded, (name) => new Uint8Array(readFileSync(`${directory}/${name}`))),
+    vanillaProofs: recorded.sectors.map((sector) => vectorFile(`${folder}/${sector.vanilla}`)),
   }
 }
 
@@ -81,6 +53,11 @@ export function winningRequest(): WinningPostRequest {
 /** A WinningPoSt of full size, over a sparse 32 GiB tree. */
 export function winning32Request(): WinningPostRequest {
   return { kind: 'winning-post', ...recordedFields('32GiB/winning') } as WinningPostRequest
+}
+
+/** Five sectors over sparse 32 GiB trees: one WindowPoSt partition of 2,349, padded with the last of them. */
+export function window32Request(): WindowPostRequest {
+  return { kind: 'window-post', partitionIndex: 0, ...recordedFields('32GiB/window-5-sectors') } as WindowPostRequest
 }
 
 /** Public inputs as recorded by the reference prover: per partition, without ONE, 32 bytes little-endian each in hex. */

@@ -17,9 +17,10 @@ import { shapeFingerprint } from '../../src/params/development-marker.ts'
 import { bytesDigest } from '../../src/params/digest.ts'
 import { paramsLayout } from '../../src/params/layout.ts'
 import { SrsFile } from '../../src/params/srs-file.ts'
-import { setupScalars } from '../../src/srs/setup-scalars.ts'
-import { type ToxicWaste, writeParameters } from '../../src/srs/write-parameters.ts'
+import type { ToxicWaste } from '../../src/srs/toxic-waste.ts'
+import { writeParameters } from '../../src/srs/write-parameters.ts'
 import { completeAssignment, ReferenceDevice, type ReferenceDeviceOptions } from '../support/reference-device.ts'
+import { referenceSetupScalars } from '../support/reference-setup.ts'
 import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
 import { tinyCircuit, tinyWitness } from '../support/tiny-circuit.ts'
 
@@ -49,7 +50,14 @@ beforeAll(async () => {
   const handle = await open(paramsFile, 'w')
   const shares: number[] = []
   const run = { signal: idle.signal, unit: (share: number) => void shares.push(share) }
-  const written = await writeParameters(new ReferenceDevice(), shape, toxic, setupScalars(shape, toxic), handle, run)
+  const written = await writeParameters(
+    new ReferenceDevice(),
+    shape,
+    toxic,
+    referenceSetupScalars(shape, toxic),
+    handle,
+    run,
+  )
   await handle.close()
   await writeFile(vkFile, written.verifyingKey)
   digests = { paramsDigest: written.paramsDigest, vkDigest: bytesDigest(written.verifyingKey) }
@@ -164,7 +172,7 @@ describe('a batch on the reference device', () => {
     const { r, s } = { r: 123n, s: 456n }
     const { proofs } = await prove({ blindings: [{ r, s }] })
     const z = completeAssignment(shape, witnesses[0] as (typeof witnesses)[0])
-    const scalars = setupScalars(shape, toxic)
+    const scalars = referenceSetupScalars(shape, toxic)
     const list = (bytes: Uint8Array): bigint[] =>
       Array.from({ length: bytes.length / 32 }, (_, i) => frFromBytes(bytes, 32 * i))
     const { a, l, b_g1 } = paramsLayout(shape).queries

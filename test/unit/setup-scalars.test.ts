@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
 import { decodeG1, encodeG1 } from '../../src/curve/encoding.ts'
 import { frFromBytes } from '../../src/field/fr.ts'
-import { areUsable, setupScalars } from '../../src/srs/setup-scalars.ts'
+import { isUsable } from '../../src/srs/toxic-waste.ts'
+import { referenceSetupScalars } from '../support/reference-setup.ts'
 import { tinyCircuit } from '../support/tiny-circuit.ts'
 import { recordedToxic } from '../support/toxic.ts'
 import { vectorFile } from '../support/vectors.ts'
@@ -13,7 +14,7 @@ describe('scalars of a set-up', () => {
     ['winning-2k', 'winning', '2KiB/winning-2KiB.vk'],
   ] as const)('with the reference secrets, %s gets the points of ic of its key', (circuitId, name, file) => {
     const toxic = recordedToxic('2KiB', name)
-    const { ic } = setupScalars(circuitShape(circuitId), toxic)
+    const { ic } = referenceSetupScalars(circuitShape(circuitId), toxic)
     const g1 = decodeG1(toxic.g1, { subgroup: true })
     const points = Array.from({ length: ic.length / 32 }, (_, i) =>
       encodeG1(g1.multiplyUnsafe(frFromBytes(ic, 32 * i))),
@@ -22,7 +23,7 @@ describe('scalars of a set-up', () => {
   })
 
   it('any part of a query can be asked for alone', () => {
-    const scalars = setupScalars(tinyCircuit(), recordedToxic('2KiB', 'window'))
+    const scalars = referenceSetupScalars(tinyCircuit(), recordedToxic('2KiB', 'window'))
     for (const [query, points] of [
       ['h', 7],
       ['l', 4],
@@ -42,10 +43,10 @@ describe('scalars of a set-up', () => {
 
   it('zero, and a tau of the domain, are not usable', () => {
     const toxic = recordedToxic('2KiB', 'window')
-    expect(areUsable(toxic, 15)).toBe(true)
-    expect(areUsable({ ...toxic, gamma: 0n }, 15)).toBe(false)
+    expect(isUsable(toxic, 15)).toBe(true)
+    expect(isUsable({ ...toxic, gamma: 0n }, 15)).toBe(false)
     // −1 is a square root of 1.
-    expect(areUsable({ ...toxic, tau: 0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000000n }, 15)).toBe(
+    expect(isUsable({ ...toxic, tau: 0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000000n }, 15)).toBe(
       false,
     )
   })

@@ -40,6 +40,8 @@ export function postParameters(family: 'wpost' | 'winning', size: SectorSizeTag)
 /**
  * For each sector: comm_r_last, comm_c and comm_r in this order, comm_r as a public input, comm_r = H(comm_c, comm_r_last); then for
  * each challenge a leaf and its path to comm_r_last, with the leaf's index as a public input.
+ *
+ * To be called once a circuit: the names of its templates don't tell the parameters.
  */
 export function synthesizePost(cs: ConstraintSystem, { sectors, challenges, arities }: PostParameters): void {
   for (let sector = 0; sector < sectors; sector++) {

@@ -5,8 +5,8 @@
  * Template (16 words): 0 number, 1 wires, 2 rows, 3 aux, 4 inputs, 5 bits, 6 wide (totals), 7 own rows, 8 count of steps, then offsets
  * of 9 steps, 10 row records, 11 term starts, 12 terms; 13 number of the Poseidon table + 1, or 0.
  * Step (4 words): 0, class, count | 1, count | 2, first row, count | 3, offset of the template, offset of its wires.
- * Row record (4 words): plan (low byte A, next byte B), defined aux or 0xffffffff, aux before, inputs before. Term (2 words): local
- * variable, coefficient number.
+ * Row record (2 words): plan (low byte A, next byte B), defined aux or 0xffffffff. Term (2 words): local variable, coefficient
+ * number.
  */
 import {
   AUX,
@@ -80,7 +80,7 @@ export function serializeShape(shape: Pick<CircuitShape, 'root' | 'coefficients'
     validate(template, shape.coefficients.length)
     templateOffsets.set(template, i * TEMPLATE_WORDS * 4)
     const { matrix, steps } = template
-    length += matrix.rows * 4 + matrix.termStart.length + matrix.termVariable.length * 2
+    length += matrix.rows * 2 + matrix.termStart.length + matrix.termVariable.length * 2
     for (const step of steps) length += 4 + (step.kind === 'child' ? step.wires.length : 0)
   }
 
@@ -98,10 +98,10 @@ export function serializeShape(shape: Pick<CircuitShape, 'root' | 'coefficients'
       wiresAt += stepWires.length
     }
     const recordsAt = wiresAt
-    const startsAt = recordsAt + matrix.rows * 4
+    const startsAt = recordsAt + matrix.rows * 2
     for (let row = 0; row < matrix.rows; row++) {
-      const record = [rowPlan(matrix, row), matrix.defines[row], matrix.auxBefore[row], matrix.inputsBefore[row]]
-      words.set(record as number[], recordsAt + row * 4)
+      words[recordsAt + 2 * row] = rowPlan(matrix, row)
+      words[recordsAt + 2 * row + 1] = matrix.defines[row] as number
     }
     words.set(matrix.termStart, startsAt)
     const termsAt = startsAt + matrix.termStart.length

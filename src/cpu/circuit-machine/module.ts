@@ -19,7 +19,7 @@ type CircuitExport =
   | 'blake2sDigest'
   | 'blake2sInit'
   | 'blake2sUpdate'
-  | 'checkpointPosition'
+  | 'blake2sUpdateTwo'
   | 'combine'
   | 'failedRow'
   | 'firstNotCanonical'

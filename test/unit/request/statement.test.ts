@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ProofRequest } from '../../../src/request/proof-request.ts'
-import { requestFingerprint, statementOf } from '../../../src/request/statement.ts'
+import { deriveStatement, requestFingerprint, statementOf } from '../../../src/request/statement.ts'
 import { validateRequest } from '../../../src/request/validate.ts'
 import { deriveChallenges } from '../../../src/synthesis/post-challenges.ts'
 import { postGeometry } from '../../../src/synthesis/post-geometry.ts'
@@ -29,6 +29,10 @@ describe('statementOf', () => {
     expect(hex(validateRequest(request()).proverId)).toBe(recordedRequest(folder).prover_id)
   })
 
+  it.each(RECORDED)('is the same in slices: %s', async (_, request) => {
+    expect(await deriveStatement(validateRequest(request()))).toEqual(statementOf(request()))
+  })
+
   it('does not depend on the order of the vanilla proofs', () => {
     const request = window3Request()
     const shuffled = { ...request, vanillaProofs: [...request.vanillaProofs].reverse() }
@@ -52,6 +56,14 @@ describe('statementOf', () => {
     const expected = [...challenges].map((leaf) => leaf.toString(16).padStart(2, '0').padEnd(64, '0'))
     expect(later.publicInputs[1]?.slice(1, 11).map(hex)).toEqual(expected)
     expect(later.publicInputs[1]?.slice(12).map(hex)).toEqual(expected)
+  })
+})
+
+describe('deriveStatement', () => {
+  it('stops with the reason of an abort', async () => {
+    const reason = new Error('enough')
+    const statement = deriveStatement(validateRequest(windowRequest()), { signal: AbortSignal.abort(reason) })
+    await expect(statement).rejects.toBe(reason)
   })
 })
 

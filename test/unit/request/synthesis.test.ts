@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { WasmPoseidonHasher } from '../../../src/cpu/poseidon.ts'
 import type { Run } from '../../../src/groth16/proving-device.ts'
 import { takeOver, vanillaBytes } from '../../../src/request/partitions.ts'
 import type { ProofRequest } from '../../../src/request/proof-request.ts'
-import { statementOf } from '../../../src/request/statement.ts'
+import { deriveStatement, statementOf } from '../../../src/request/statement.ts'
 import { validateRequest } from '../../../src/request/validate.ts'
-import { bigintHasher } from '../../../src/synthesis/bigint-hasher.ts'
 import { postGeometry } from '../../../src/synthesis/post-geometry.ts'
 import type { PostPartition } from '../../../src/synthesis/post-partition.ts'
 import { postWitnessSizes } from '../../../src/synthesis/post-witness.ts'
@@ -26,6 +26,7 @@ const scalars = (bytes: Uint8Array): string[] =>
 
 const ONE = `01${'0'.repeat(62)}`
 
+const hasher = new WasmPoseidonHasher()
 const idle: Run = { signal: new AbortController().signal, unit: () => {} }
 
 async function partitionsOf(request: ProofRequest): Promise<PostPartition[]> {
@@ -48,7 +49,7 @@ describe('checkAndSynthesize', () => {
       for (const [k, partition] of partitions.entries()) {
         const shares: number[] = []
         const run = { signal: idle.signal, unit: (share: number) => shares.push(share) }
-        const { inputs, bits, wide } = await checkAndSynthesize(partition, bigintHasher, run)
+        const { inputs, bits, wide } = await checkAndSynthesize(partition, hasher, run)
         expect(scalars(inputs)).toEqual([ONE, ...(expected[k] as string[])])
         const sizes = postWitnessSizes(postGeometry(partition.circuitId))
         expect([inputs.length, bits.length, wide.length]).toEqual([sizes.inputsBytes, sizes.bitsBytes, sizes.wideBytes])
@@ -69,14 +70,14 @@ describe('checkAndSynthesize', () => {
     const request = make()
     const [partition] = (await partitionsOf(request)) as [PostPartition]
     expect(partition.circuitId).toBe(circuitId)
-    const { inputs } = await checkAndSynthesize(partition, bigintHasher, idle)
+    const { inputs } = await checkAndSynthesize(partition, hasher, idle)
     const [publicInputs] = statementOf(request).publicInputs
     expect(scalars(inputs)).toEqual([ONE, ...(publicInputs?.map(hex) ?? [])])
   })
 
   it('pads a partition by repeating all values of the last sector', async () => {
     const [, padded] = (await partitionsOf(window3Request())) as [PostPartition, PostPartition]
-    const { inputs, bits, wide } = await checkAndSynthesize(padded, bigintHasher, idle)
+    const { inputs, bits, wide } = await checkAndSynthesize(padded, hasher, idle)
     const half = (bytes: Uint8Array): [string, string] => [
       hex(bytes.subarray(0, bytes.length / 2)),
       hex(bytes.subarray(bytes.length / 2)),
@@ -102,18 +103,25 @@ describe('checkAndSynthesize', () => {
         controller.abort(reason)
       },
     }
-    await expect(checkAndSynthesize(partition, bigintHasher, run)).rejects.toBe(reason)
+    await expect(checkAndSynthesize(partition, hasher, run)).rejects.toBe(reason)
     expect(units).toBe(1)
   })
 })
 
 describe('taking over a full 32 GiB partition', () => {
-  /** Longest time between two turns of the event loop while a request is validated and taken over. */
+  /**
+   * The most that is computed between two turns of the event loop while a request is validated and taken over: in CPU time, so that
+   * other processes on the machine don't count.
+   */
   async function longestPauseMs(request: ProofRequest): Promise<number> {
+    const cpuMs = (): number => {
+      const { user, system } = process.cpuUsage()
+      return (user + system) / 1000
+    }
     let longest = 0
-    let last = performance.now()
+    let last = cpuMs()
     const beat = (): void => {
-      const now = performance.now()
+      const now = cpuMs()
       longest = Math.max(longest, now - last)
       last = now
     }
@@ -123,6 +131,7 @@ describe('taking over a full 32 GiB partition', () => {
       expect(vanillaBytes(validated)).toBe(2349 * 24_960)
       const [partition] = await takeOver(validated)
       expect(partition?.places.length).toBe(2349)
+      await deriveStatement(validated)
       await setTimeout(2)
       return longest
     } finally {
@@ -132,7 +141,7 @@ describe('taking over a full 32 GiB partition', () => {
 
   it('never holds the event loop for more than 50 ms', async () => {
     const request = syntheticWindowRequest('32g', 2349)
-    // The best of three: another process may take the core away for longer than that.
+    // The best of three: compiling and collecting garbage are counted too, on all threads.
     const pauses = []
     for (let i = 0; i < 3; i++) pauses.push(await longestPauseMs(request))
     expect(Math.min(...pauses)).toBeLessThan(50)

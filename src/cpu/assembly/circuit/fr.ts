@@ -91,68 +91,169 @@ function addTo(column: usize, value: u64): void {
   store<u64>(column, load<u64>(column) + value)
 }
 
-// @ts-ignore: decorator
-@inline
-function addRow(at: usize, f: u64, l0: u64, l1: u64, l2: u64, l3: u64, l4: u64, l5: u64, l6: u64, l7: u64, l8: u64): void {
-  addTo(at, f * l0)
-  addTo(at + 8, f * l1)
-  addTo(at + 16, f * l2)
-  addTo(at + 24, f * l3)
-  addTo(at + 32, f * l4)
-  addTo(at + 40, f * l5)
-  addTo(at + 48, f * l6)
-  addTo(at + 56, f * l7)
-  addTo(at + 64, f * l8)
-}
-
 /** columns += limbs(a) · limbs(b). */
 export function addProduct(a: usize, b: usize): void {
   const c = columns
-  const l0 = <u64>load<u32>(b, 0)
-  const l1 = <u64>load<u32>(b, 4)
-  const l2 = <u64>load<u32>(b, 8)
-  const l3 = <u64>load<u32>(b, 12)
-  const l4 = <u64>load<u32>(b, 16)
-  const l5 = <u64>load<u32>(b, 20)
-  const l6 = <u64>load<u32>(b, 24)
-  const l7 = <u64>load<u32>(b, 28)
-  const l8 = <u64>load<u32>(b, 32)
-  addRow(c, load<u32>(a, 0), l0, l1, l2, l3, l4, l5, l6, l7, l8)
-  addRow(c + 8, load<u32>(a, 4), l0, l1, l2, l3, l4, l5, l6, l7, l8)
-  addRow(c + 16, load<u32>(a, 8), l0, l1, l2, l3, l4, l5, l6, l7, l8)
-  addRow(c + 24, load<u32>(a, 12), l0, l1, l2, l3, l4, l5, l6, l7, l8)
-  addRow(c + 32, load<u32>(a, 16), l0, l1, l2, l3, l4, l5, l6, l7, l8)
-  addRow(c + 40, load<u32>(a, 20), l0, l1, l2, l3, l4, l5, l6, l7, l8)
-  addRow(c + 48, load<u32>(a, 24), l0, l1, l2, l3, l4, l5, l6, l7, l8)
-  addRow(c + 56, load<u32>(a, 28), l0, l1, l2, l3, l4, l5, l6, l7, l8)
-  addRow(c + 64, load<u32>(a, 32), l0, l1, l2, l3, l4, l5, l6, l7, l8)
+  const a0 = <u64>load<u32>(a, 0)
+  const a1 = <u64>load<u32>(a, 4)
+  const a2 = <u64>load<u32>(a, 8)
+  const a3 = <u64>load<u32>(a, 12)
+  const a4 = <u64>load<u32>(a, 16)
+  const a5 = <u64>load<u32>(a, 20)
+  const a6 = <u64>load<u32>(a, 24)
+  const a7 = <u64>load<u32>(a, 28)
+  const a8 = <u64>load<u32>(a, 32)
+  const b0 = <u64>load<u32>(b, 0)
+  const b1 = <u64>load<u32>(b, 4)
+  const b2 = <u64>load<u32>(b, 8)
+  const b3 = <u64>load<u32>(b, 12)
+  const b4 = <u64>load<u32>(b, 16)
+  const b5 = <u64>load<u32>(b, 20)
+  const b6 = <u64>load<u32>(b, 24)
+  const b7 = <u64>load<u32>(b, 28)
+  const b8 = <u64>load<u32>(b, 32)
+  store<u64>(c, load<u64>(c, 0) + a0 * b0, 0)
+  store<u64>(c, load<u64>(c, 8) + a0 * b1 + a1 * b0, 8)
+  store<u64>(c, load<u64>(c, 16) + a0 * b2 + a1 * b1 + a2 * b0, 16)
+  store<u64>(c, load<u64>(c, 24) + a0 * b3 + a1 * b2 + a2 * b1 + a3 * b0, 24)
+  store<u64>(c, load<u64>(c, 32) + a0 * b4 + a1 * b3 + a2 * b2 + a3 * b1 + a4 * b0, 32)
+  store<u64>(c, load<u64>(c, 40) + a0 * b5 + a1 * b4 + a2 * b3 + a3 * b2 + a4 * b1 + a5 * b0, 40)
+  store<u64>(c, load<u64>(c, 48) + a0 * b6 + a1 * b5 + a2 * b4 + a3 * b3 + a4 * b2 + a5 * b1 + a6 * b0, 48)
+  store<u64>(c, load<u64>(c, 56) + a0 * b7 + a1 * b6 + a2 * b5 + a3 * b4 + a4 * b3 + a5 * b2 + a6 * b1 + a7 * b0, 56)
+  store<u64>(c, load<u64>(c, 64) + a0 * b8 + a1 * b7 + a2 * b6 + a3 * b5 + a4 * b4 + a5 * b3 + a6 * b2 + a7 * b1 + a8 * b0, 64)
+  store<u64>(c, load<u64>(c, 72) + a1 * b8 + a2 * b7 + a3 * b6 + a4 * b5 + a5 * b4 + a6 * b3 + a7 * b2 + a8 * b1, 72)
+  store<u64>(c, load<u64>(c, 80) + a2 * b8 + a3 * b7 + a4 * b6 + a5 * b5 + a6 * b4 + a7 * b3 + a8 * b2, 80)
+  store<u64>(c, load<u64>(c, 88) + a3 * b8 + a4 * b7 + a5 * b6 + a6 * b5 + a7 * b4 + a8 * b3, 88)
+  store<u64>(c, load<u64>(c, 96) + a4 * b8 + a5 * b7 + a6 * b6 + a7 * b5 + a8 * b4, 96)
+  store<u64>(c, load<u64>(c, 104) + a5 * b8 + a6 * b7 + a7 * b6 + a8 * b5, 104)
+  store<u64>(c, load<u64>(c, 112) + a6 * b8 + a7 * b7 + a8 * b6, 112)
+  store<u64>(c, load<u64>(c, 120) + a7 * b8 + a8 * b7, 120)
+  store<u64>(c, load<u64>(c, 128) + a8 * b8, 128)
 }
 
 /** columns += limbs(a) · bytes(b). */
 export function addProductBytes(a: usize, b: usize): void {
   const c = columns
+  const a0 = <u64>load<u32>(a, 0)
+  const a1 = <u64>load<u32>(a, 4)
+  const a2 = <u64>load<u32>(a, 8)
+  const a3 = <u64>load<u32>(a, 12)
+  const a4 = <u64>load<u32>(a, 16)
+  const a5 = <u64>load<u32>(a, 20)
+  const a6 = <u64>load<u32>(a, 24)
+  const a7 = <u64>load<u32>(a, 28)
+  const a8 = <u64>load<u32>(a, 32)
   const w0 = load<u64>(b, 0)
   const w1 = load<u64>(b, 8)
   const w2 = load<u64>(b, 16)
   const w3 = load<u64>(b, 24)
-  const l0 = w0 & MASK
-  const l1 = (w0 >> 29) & MASK
-  const l2 = ((w0 >> 58) | (w1 << 6)) & MASK
-  const l3 = (w1 >> 23) & MASK
-  const l4 = ((w1 >> 52) | (w2 << 12)) & MASK
-  const l5 = (w2 >> 17) & MASK
-  const l6 = ((w2 >> 46) | (w3 << 18)) & MASK
-  const l7 = (w3 >> 11) & MASK
-  const l8 = w3 >> 40
-  addRow(c, load<u32>(a, 0), l0, l1, l2, l3, l4, l5, l6, l7, l8)
-  addRow(c + 8, load<u32>(a, 4), l0, l1, l2, l3, l4, l5, l6, l7, l8)
-  addRow(c + 16, load<u32>(a, 8), l0, l1, l2, l3, l4, l5, l6, l7, l8)
-  addRow(c + 24, load<u32>(a, 12), l0, l1, l2, l3, l4, l5, l6, l7, l8)
-  addRow(c + 32, load<u32>(a, 16), l0, l1, l2, l3, l4, l5, l6, l7, l8)
-  addRow(c + 40, load<u32>(a, 20), l0, l1, l2, l3, l4, l5, l6, l7, l8)
-  addRow(c + 48, load<u32>(a, 24), l0, l1, l2, l3, l4, l5, l6, l7, l8)
-  addRow(c + 56, load<u32>(a, 28), l0, l1, l2, l3, l4, l5, l6, l7, l8)
-  addRow(c + 64, load<u32>(a, 32), l0, l1, l2, l3, l4, l5, l6, l7, l8)
+  const b0 = w0 & MASK
+  const b1 = (w0 >> 29) & MASK
+  const b2 = ((w0 >> 58) | (w1 << 6)) & MASK
+  const b3 = (w1 >> 23) & MASK
+  const b4 = ((w1 >> 52) | (w2 << 12)) & MASK
+  const b5 = (w2 >> 17) & MASK
+  const b6 = ((w2 >> 46) | (w3 << 18)) & MASK
+  const b7 = (w3 >> 11) & MASK
+  const b8 = w3 >> 40
+  store<u64>(c, load<u64>(c, 0) + a0 * b0, 0)
+  store<u64>(c, load<u64>(c, 8) + a0 * b1 + a1 * b0, 8)
+  store<u64>(c, load<u64>(c, 16) + a0 * b2 + a1 * b1 + a2 * b0, 16)
+  store<u64>(c, load<u64>(c, 24) + a0 * b3 + a1 * b2 + a2 * b1 + a3 * b0, 24)
+  store<u64>(c, load<u64>(c, 32) + a0 * b4 + a1 * b3 + a2 * b2 + a3 * b1 + a4 * b0, 32)
+  store<u64>(c, load<u64>(c, 40) + a0 * b5 + a1 * b4 + a2 * b3 + a3 * b2 + a4 * b1 + a5 * b0, 40)
+  store<u64>(c, load<u64>(c, 48) + a0 * b6 + a1 * b5 + a2 * b4 + a3 * b3 + a4 * b2 + a5 * b1 + a6 * b0, 48)
+  store<u64>(c, load<u64>(c, 56) + a0 * b7 + a1 * b6 + a2 * b5 + a3 * b4 + a4 * b3 + a5 * b2 + a6 * b1 + a7 * b0, 56)
+  store<u64>(c, load<u64>(c, 64) + a0 * b8 + a1 * b7 + a2 * b6 + a3 * b5 + a4 * b4 + a5 * b3 + a6 * b2 + a7 * b1 + a8 * b0, 64)
+  store<u64>(c, load<u64>(c, 72) + a1 * b8 + a2 * b7 + a3 * b6 + a4 * b5 + a5 * b4 + a6 * b3 + a7 * b2 + a8 * b1, 72)
+  store<u64>(c, load<u64>(c, 80) + a2 * b8 + a3 * b7 + a4 * b6 + a5 * b5 + a6 * b4 + a7 * b3 + a8 * b2, 80)
+  store<u64>(c, load<u64>(c, 88) + a3 * b8 + a4 * b7 + a5 * b6 + a6 * b5 + a7 * b4 + a8 * b3, 88)
+  store<u64>(c, load<u64>(c, 96) + a4 * b8 + a5 * b7 + a6 * b6 + a7 * b5 + a8 * b4, 96)
+  store<u64>(c, load<u64>(c, 104) + a5 * b8 + a6 * b7 + a7 * b6 + a8 * b5, 104)
+  store<u64>(c, load<u64>(c, 112) + a6 * b8 + a7 * b7 + a8 * b6, 112)
+  store<u64>(c, load<u64>(c, 120) + a7 * b8 + a8 * b7, 120)
+  store<u64>(c, load<u64>(c, 128) + a8 * b8, 128)
+}
+
+/** columns = limbs(a) · limbs(b). */
+function setProduct(a: usize, b: usize): void {
+  const c = columns
+  const a0 = <u64>load<u32>(a, 0)
+  const a1 = <u64>load<u32>(a, 4)
+  const a2 = <u64>load<u32>(a, 8)
+  const a3 = <u64>load<u32>(a, 12)
+  const a4 = <u64>load<u32>(a, 16)
+  const a5 = <u64>load<u32>(a, 20)
+  const a6 = <u64>load<u32>(a, 24)
+  const a7 = <u64>load<u32>(a, 28)
+  const a8 = <u64>load<u32>(a, 32)
+  const b0 = <u64>load<u32>(b, 0)
+  const b1 = <u64>load<u32>(b, 4)
+  const b2 = <u64>load<u32>(b, 8)
+  const b3 = <u64>load<u32>(b, 12)
+  const b4 = <u64>load<u32>(b, 16)
+  const b5 = <u64>load<u32>(b, 20)
+  const b6 = <u64>load<u32>(b, 24)
+  const b7 = <u64>load<u32>(b, 28)
+  const b8 = <u64>load<u32>(b, 32)
+  store<u64>(c, a0 * b0, 0)
+  store<u64>(c, a0 * b1 + a1 * b0, 8)
+  store<u64>(c, a0 * b2 + a1 * b1 + a2 * b0, 16)
+  store<u64>(c, a0 * b3 + a1 * b2 + a2 * b1 + a3 * b0, 24)
+  store<u64>(c, a0 * b4 + a1 * b3 + a2 * b2 + a3 * b1 + a4 * b0, 32)
+  store<u64>(c, a0 * b5 + a1 * b4 + a2 * b3 + a3 * b2 + a4 * b1 + a5 * b0, 40)
+  store<u64>(c, a0 * b6 + a1 * b5 + a2 * b4 + a3 * b3 + a4 * b2 + a5 * b1 + a6 * b0, 48)
+  store<u64>(c, a0 * b7 + a1 * b6 + a2 * b5 + a3 * b4 + a4 * b3 + a5 * b2 + a6 * b1 + a7 * b0, 56)
+  store<u64>(c, a0 * b8 + a1 * b7 + a2 * b6 + a3 * b5 + a4 * b4 + a5 * b3 + a6 * b2 + a7 * b1 + a8 * b0, 64)
+  store<u64>(c, a1 * b8 + a2 * b7 + a3 * b6 + a4 * b5 + a5 * b4 + a6 * b3 + a7 * b2 + a8 * b1, 72)
+  store<u64>(c, a2 * b8 + a3 * b7 + a4 * b6 + a5 * b5 + a6 * b4 + a7 * b3 + a8 * b2, 80)
+  store<u64>(c, a3 * b8 + a4 * b7 + a5 * b6 + a6 * b5 + a7 * b4 + a8 * b3, 88)
+  store<u64>(c, a4 * b8 + a5 * b7 + a6 * b6 + a7 * b5 + a8 * b4, 96)
+  store<u64>(c, a5 * b8 + a6 * b7 + a7 * b6 + a8 * b5, 104)
+  store<u64>(c, a6 * b8 + a7 * b7 + a8 * b6, 112)
+  store<u64>(c, a7 * b8 + a8 * b7, 120)
+  store<u64>(c, a8 * b8, 128)
+  store<u64>(c, 0, 136)
+}
+
+/** columns = limbs(a)², each mixed product once and doubled. */
+function setSquare(a: usize): void {
+  const c = columns
+  const a0 = <u64>load<u32>(a, 0)
+  const a1 = <u64>load<u32>(a, 4)
+  const a2 = <u64>load<u32>(a, 8)
+  const a3 = <u64>load<u32>(a, 12)
+  const a4 = <u64>load<u32>(a, 16)
+  const a5 = <u64>load<u32>(a, 20)
+  const a6 = <u64>load<u32>(a, 24)
+  const a7 = <u64>load<u32>(a, 28)
+  const a8 = <u64>load<u32>(a, 32)
+  const d0 = a0 << 1
+  const d1 = a1 << 1
+  const d2 = a2 << 1
+  const d3 = a3 << 1
+  const d4 = a4 << 1
+  const d5 = a5 << 1
+  const d6 = a6 << 1
+  const d7 = a7 << 1
+  store<u64>(c, a0 * a0, 0)
+  store<u64>(c, d0 * a1, 8)
+  store<u64>(c, d0 * a2 + a1 * a1, 16)
+  store<u64>(c, d0 * a3 + d1 * a2, 24)
+  store<u64>(c, d0 * a4 + d1 * a3 + a2 * a2, 32)
+  store<u64>(c, d0 * a5 + d1 * a4 + d2 * a3, 40)
+  store<u64>(c, d0 * a6 + d1 * a5 + d2 * a4 + a3 * a3, 48)
+  store<u64>(c, d0 * a7 + d1 * a6 + d2 * a5 + d3 * a4, 56)
+  store<u64>(c, d0 * a8 + d1 * a7 + d2 * a6 + d3 * a5 + a4 * a4, 64)
+  store<u64>(c, d1 * a8 + d2 * a7 + d3 * a6 + d4 * a5, 72)
+  store<u64>(c, d2 * a8 + d3 * a7 + d4 * a6 + a5 * a5, 80)
+  store<u64>(c, d3 * a8 + d4 * a7 + d5 * a6, 88)
+  store<u64>(c, d4 * a8 + d5 * a7 + a6 * a6, 96)
+  store<u64>(c, d5 * a8 + d6 * a7, 104)
+  store<u64>(c, d6 * a8 + a7 * a7, 112)
+  store<u64>(c, d7 * a8, 120)
+  store<u64>(c, a8 * a8, 128)
+  store<u64>(c, 0, 136)
 }
 
 /** columns += bytes(b) · R: what a reduction then returns as bytes(b) itself. */
@@ -217,34 +318,120 @@ export function carryColumns(): void {
   addTo(c + 136, carry)
 }
 
-// @ts-ignore: decorator
-@inline
-function reduceDigit(at: usize): void {
-  const t = load<u64>(at)
-  const q = (0 - t) & MASK
-  addTo(at + 8, ((t + q) >> 29) + q * P1)
-  addTo(at + 16, q * P2)
-  addTo(at + 24, q * P3)
-  addTo(at + 32, q * P4)
-  addTo(at + 40, q * P5)
-  addTo(at + 48, q * P6)
-  addTo(at + 56, q * P7)
-  addTo(at + 64, q * P8)
-}
-
-// @ts-ignore: decorator
-@inline
+/**
+ * Montgomery reduction: makes columns 0 to 8 vanish by multiples of r. Digit k is the negated column, since −1/r mod 2^29 is −1 and
+ * r's limb 0 is 1; columns 9 to 17 are the result, not yet carried.
+ */
 function reduceColumns(): void {
   const c = columns
-  reduceDigit(c)
-  reduceDigit(c + 8)
-  reduceDigit(c + 16)
-  reduceDigit(c + 24)
-  reduceDigit(c + 32)
-  reduceDigit(c + 40)
-  reduceDigit(c + 48)
-  reduceDigit(c + 56)
-  reduceDigit(c + 64)
+  let c0 = load<u64>(c, 0)
+  let c1 = load<u64>(c, 8)
+  let c2 = load<u64>(c, 16)
+  let c3 = load<u64>(c, 24)
+  let c4 = load<u64>(c, 32)
+  let c5 = load<u64>(c, 40)
+  let c6 = load<u64>(c, 48)
+  let c7 = load<u64>(c, 56)
+  let c8 = load<u64>(c, 64)
+  let c9 = load<u64>(c, 72)
+  let c10 = load<u64>(c, 80)
+  let c11 = load<u64>(c, 88)
+  let c12 = load<u64>(c, 96)
+  let c13 = load<u64>(c, 104)
+  let c14 = load<u64>(c, 112)
+  let c15 = load<u64>(c, 120)
+  let c16 = load<u64>(c, 128)
+  let c17 = load<u64>(c, 136)
+  let q = (0 - c0) & MASK
+  c1 += ((c0 + q) >> 29) + q * P1
+  c2 += q * P2
+  c3 += q * P3
+  c4 += q * P4
+  c5 += q * P5
+  c6 += q * P6
+  c7 += q * P7
+  c8 += q * P8
+  q = (0 - c1) & MASK
+  c2 += ((c1 + q) >> 29) + q * P1
+  c3 += q * P2
+  c4 += q * P3
+  c5 += q * P4
+  c6 += q * P5
+  c7 += q * P6
+  c8 += q * P7
+  c9 += q * P8
+  q = (0 - c2) & MASK
+  c3 += ((c2 + q) >> 29) + q * P1
+  c4 += q * P2
+  c5 += q * P3
+  c6 += q * P4
+  c7 += q * P5
+  c8 += q * P6
+  c9 += q * P7
+  c10 += q * P8
+  q = (0 - c3) & MASK
+  c4 += ((c3 + q) >> 29) + q * P1
+  c5 += q * P2
+  c6 += q * P3
+  c7 += q * P4
+  c8 += q * P5
+  c9 += q * P6
+  c10 += q * P7
+  c11 += q * P8
+  q = (0 - c4) & MASK
+  c5 += ((c4 + q) >> 29) + q * P1
+  c6 += q * P2
+  c7 += q * P3
+  c8 += q * P4
+  c9 += q * P5
+  c10 += q * P6
+  c11 += q * P7
+  c12 += q * P8
+  q = (0 - c5) & MASK
+  c6 += ((c5 + q) >> 29) + q * P1
+  c7 += q * P2
+  c8 += q * P3
+  c9 += q * P4
+  c10 += q * P5
+  c11 += q * P6
+  c12 += q * P7
+  c13 += q * P8
+  q = (0 - c6) & MASK
+  c7 += ((c6 + q) >> 29) + q * P1
+  c8 += q * P2
+  c9 += q * P3
+  c10 += q * P4
+  c11 += q * P5
+  c12 += q * P6
+  c13 += q * P7
+  c14 += q * P8
+  q = (0 - c7) & MASK
+  c8 += ((c7 + q) >> 29) + q * P1
+  c9 += q * P2
+  c10 += q * P3
+  c11 += q * P4
+  c12 += q * P5
+  c13 += q * P6
+  c14 += q * P7
+  c15 += q * P8
+  q = (0 - c8) & MASK
+  c9 += ((c8 + q) >> 29) + q * P1
+  c10 += q * P2
+  c11 += q * P3
+  c12 += q * P4
+  c13 += q * P5
+  c14 += q * P6
+  c15 += q * P7
+  c16 += q * P8
+  store<u64>(c, c9, 72)
+  store<u64>(c, c10, 80)
+  store<u64>(c, c11, 88)
+  store<u64>(c, c12, 96)
+  store<u64>(c, c13, 104)
+  store<u64>(c, c14, 112)
+  store<u64>(c, c15, 120)
+  store<u64>(c, c16, 128)
+  store<u64>(c, c17, 136)
 }
 
 /** limbs(out) = columns / R mod r: limbs below 2^29 (the value may exceed r, by the sum's size over R). */
@@ -440,8 +627,20 @@ export function equalBytes(a: usize, b: usize): bool {
 
 /** limbs(out) = limbs(a) · limbs(b) / R. */
 export function multiply(out: usize, a: usize, b: usize): void {
-  clearColumns()
-  addProduct(a, b)
+  setProduct(a, b)
+  reduceToLimbs(out)
+}
+
+/** limbs(out) = limbs(a)² / R. */
+export function square(out: usize, a: usize): void {
+  setSquare(a)
+  reduceToLimbs(out)
+}
+
+/** limbs(out) = limbs(a) · limbs(b) / R + limbs(c). */
+export function multiplyAdd(out: usize, a: usize, b: usize, c: usize): void {
+  setProduct(a, b)
+  addPlain(c)
   reduceToLimbs(out)
 }
 
@@ -505,7 +704,7 @@ export function invert(out: usize, a: usize): void {
   memory.copy(power, a, LIMBS)
   // Bit 254 of r − 2 is its highest.
   for (let bit = 253; bit >= 0; bit--) {
-    multiply(power, power, power)
+    square(power, power)
     const word = bit < 64 ? W0 - 2 : bit < 128 ? W1 : bit < 192 ? W2 : W3
     if ((word >> (bit & 63)) & 1) multiply(power, power, base)
   }

@@ -1,5 +1,5 @@
 /** Exports of `circuit.wasm`. Every address is a byte address in the imported memory; threads may share it, not their scratch. */
-export { blake2sDigest, blake2sInit, blake2sUpdate } from './blake2s'
+export { blake2sDigest, blake2sInit, blake2sUpdate, blake2sUpdateTwo } from './blake2s'
 export {
   addBytes,
   bindScratch,
@@ -17,7 +17,6 @@ export {
   bindDigest,
   bindRows,
   bindTranspose,
-  checkpointPosition,
   failedRow,
   flushDigest,
 } from './rows'

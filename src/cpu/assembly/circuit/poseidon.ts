@@ -12,7 +12,6 @@
  */
 import {
   addLimbs,
-  addPlain,
   addProduct,
   carryColumns,
   clearColumns,
@@ -20,8 +19,10 @@ import {
   LAZY_PRODUCTS,
   LIMBS,
   multiply,
+  multiplyAdd,
   reduceToLimbs,
   scratchFree,
+  square,
   temporary,
   toMontgomery,
 } from './fr'
@@ -43,16 +44,14 @@ function emit(element: usize): void {
 
 /** element = (base)^5 + key (no key: 0). Emits the square, the fourth and, with the key, the fifth power. */
 function sbox(element: usize, base: usize, key: usize): void {
-  const square = temporary + 4 * LIMBS
+  const second = temporary + 4 * LIMBS
   const fourth = temporary + 5 * LIMBS
-  multiply(square, base, base)
-  emit(square)
-  multiply(fourth, square, square)
+  square(second, base)
+  emit(second)
+  square(fourth, second)
   emit(fourth)
-  clearColumns()
-  addProduct(base, fourth)
-  if (key) addPlain(key)
-  reduceToLimbs(element)
+  if (key) multiplyAdd(element, base, fourth, key)
+  else multiply(element, base, fourth)
   emit(element)
 }
 
@@ -122,10 +121,7 @@ function permute(table: usize): void {
     sparse += t * LIMBS
     for (let j: usize = 1; j < t; j++, sparse += LIMBS) {
       const element = state + j * LIMBS
-      clearColumns()
-      addProduct(sparse, state)
-      addPlain(element)
-      reduceToLimbs(element)
+      multiplyAdd(element, sparse, state, element)
     }
     memory.copy(state, sum, LIMBS)
   }

@@ -1,5 +1,5 @@
 /** What each mode of the walk does with a template's rows. Linear combinations 3r, 3r + 1 and 3r + 2 are A, B and C of row r. */
-import { blake2sDigest, blake2sUpdate } from './blake2s'
+import { blake2sDigest, blake2sUpdate, blake2sUpdateTwo } from './blake2s'
 import {
   addBytes,
   copyBytes,
@@ -13,7 +13,7 @@ import {
   smallBytes,
   zeroBytes,
 } from './fr'
-import { buffers, coefficientBytes, coefficientLimbs, context, evaluate, inputs, resolve, valueOf } from './walk'
+import { buffers, coefficientBytes, coefficientLimbs, evaluate, inputs, resolve, valueOf } from './walk'
 
 // --- digest ---------------------------------------------------------------------------------------------------------
 
@@ -32,13 +32,10 @@ let untilCheckpoint: u32 = 0
 let checkpointAt: usize = 0
 let checkpointEnd: usize = 0
 
-/** Bytes of a checkpoint: constraints, inputs, aux (u32 each), 4 unused, then the digest. */
-const CHECKPOINT_BYTES: usize = 48
-
 /**
  * Prepares digesting.
  * @param buffer where constraint bytes collect
- * @param hash, stream two BLAKE2s states, each 0 if not wanted; @param copy a third one for digests in between
+ * @param hash, stream two BLAKE2s states that absorb the same bytes; @param copy a third one for digests in between
  * @param sort space of MAXIMUM_TERMS pairs of u32
  * @param every rows between checkpoints, 0 for none; @param until rows to the next one
  */
@@ -71,15 +68,9 @@ export function bindDigest(
 /** Hashes what has collected. @returns rows to the next checkpoint */
 export function flushDigest(): u32 {
   const bytes = <u32>(digestAt - digestBuffer)
-  if (hashState) blake2sUpdate(hashState, digestBuffer, bytes)
-  if (streamState) blake2sUpdate(streamState, digestBuffer, bytes)
+  blake2sUpdateTwo(hashState, streamState, digestBuffer, bytes)
   digestAt = digestBuffer
   return untilCheckpoint
-}
-
-/** Where the next checkpoint would be written. */
-export function checkpointPosition(): usize {
-  return checkpointAt
 }
 
 function digestCombination(terms: usize, count: u32): void {
@@ -120,8 +111,8 @@ function digestCombination(terms: usize, count: u32): void {
   }
 }
 
-export function digestRows(records: usize, starts: usize, terms: usize, count: u32, auxOrigin: u32, inputOrigin: u32): void {
-  for (let r: u32 = 0; r < count; r++, records += 16, starts += 12) {
+export function digestRows(starts: usize, terms: usize, count: u32): void {
+  for (let r: u32 = 0; r < count; r++, starts += 12) {
     const a = load<u32>(starts)
     const b = load<u32>(starts, 4)
     const c = load<u32>(starts, 8)
@@ -132,11 +123,9 @@ export function digestRows(records: usize, starts: usize, terms: usize, count: u
     if (checkpointEvery && --untilCheckpoint == 0) {
       untilCheckpoint = checkpointEvery
       flushDigest()
-      if (checkpointAt + CHECKPOINT_BYTES > checkpointEnd) unreachable()
-      store<u32>(checkpointAt, inputOrigin + load<u32>(records, 12), 4)
-      store<u32>(checkpointAt, auxOrigin - inputs + load<u32>(records, 8), 8)
-      blake2sDigest(streamState, copyState, checkpointAt + 16)
-      checkpointAt += CHECKPOINT_BYTES
+      if (checkpointAt + 32 > checkpointEnd) unreachable()
+      blake2sDigest(streamState, copyState, checkpointAt)
+      checkpointAt += 32
     }
   }
 }

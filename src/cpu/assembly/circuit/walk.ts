@@ -153,8 +153,8 @@ export function walkPiece(piece: usize, walkMode: u32): void {
   buffers = scratchFree + POSEIDON_SCRATCH
   const count = load<u32>(piece, 48)
   const stack = buffers + 8 * 32
+  if (count > maximumWires(stack)) unreachable()
   const top = stack + (<usize>count << 2)
-  if (top > stackEnd) unreachable()
   memory.copy(stack, piece + 52, <usize>count << 2)
   walk(
     image + load<u32>(piece),
@@ -170,6 +170,13 @@ export function walkPiece(piece: usize, walkMode: u32): void {
     stack,
     top,
   )
+}
+
+/** How many wires fit on the stack from an address on. */
+// @ts-ignore: decorator
+@inline
+function maximumWires(top: usize): u32 {
+  return top < stackEnd ? <u32>(stackEnd - top) >> 2 : 0
 }
 
 function walk(
@@ -193,7 +200,7 @@ function walk(
     const kind = load<u32>(step)
     if (kind == STEP_AUX) {
       const count = load<u32>(step, 8)
-      if (aux + count > keys) unreachable()
+      if (aux > keys || count > keys - aux) unreachable()
       const auxClass = load<u32>(step, 4)
       if (auxClass == CLASS_BIT) {
         if (mode == MODE_EXPAND) fillBits(aux, bit, count)
@@ -217,8 +224,8 @@ function walk(
       const child = image + load<u32>(step, 4)
       const outer = image + load<u32>(step, 8)
       const count = load<u32>(child, 4)
+      if (count > maximumWires(top)) unreachable()
       const childTop = top + (<usize>count << 2)
-      if (childTop > stackEnd) unreachable()
       wires = wiresAt
       auxOrigin = auxFirst
       inputOrigin = inputFirst
@@ -239,14 +246,15 @@ function walk(
 }
 
 function walkRows(template: usize, first: u32, count: u32, row: u32): void {
-  if (first + count > load<u32>(template, 28) || row + count > rowLimit) unreachable()
-  const records = image + load<u32>(template, 40) + (<usize>first << 4)
+  const own = load<u32>(template, 28)
+  if (first > own || count > own - first || row > rowLimit || count > rowLimit - row) unreachable()
+  const records = image + load<u32>(template, 40) + (<usize>first << 3)
   const starts = image + load<u32>(template, 44) + <usize>first * 12
   const terms = image + load<u32>(template, 48)
-  if (mode == MODE_DIGEST) return digestRows(records, starts, terms, count, auxOrigin, inputOrigin)
+  if (mode == MODE_DIGEST) return digestRows(starts, terms, count)
   if (mode == MODE_CHECK) return checkRows(starts, terms, count, row)
   for (let r: u32 = 0; r < count; r++) {
-    const record = records + (<usize>r << 4)
+    const record = records + (<usize>r << 3)
     const start = starts + <usize>r * 12
     if (mode == MODE_EXPAND) {
       const defines = load<u32>(record, 4)
@@ -261,7 +269,7 @@ function walkRows(template: usize, first: u32, count: u32, row: u32): void {
 
 function fillBits(key: u32, first: u32, count: u32): void {
   if (!count) return
-  if (first + count > bitLimit || first + count < first) unreachable()
+  if (first > bitLimit || count > bitLimit - first) unreachable()
   for (let i: u32 = 0; i < count; i++) {
     const index = first + i
     const at = valueOf(key + i)
@@ -272,7 +280,7 @@ function fillBits(key: u32, first: u32, count: u32): void {
 
 function fillWide(key: u32, first: u32, count: u32): void {
   if (!count) return
-  if (first + count > wideLimit || first + count < first) unreachable()
+  if (first > wideLimit || count > wideLimit - first) unreachable()
   for (let i: u32 = 0; i < count; i++) copyBytes(valueOf(key + i), wide + (<usize>(first + i) << 5))
 }
 
@@ -282,7 +290,7 @@ function expandPoseidon(template: usize, table: usize, aux: u32, wiresAt: usize)
   if (count != poseidonAuxCount(table) || load<u32>(template, 4) != arity) unreachable()
   const out = valueOf(aux)
   // All values must go to one area.
-  if (valueOf(aux + count - 1) != out + (<usize>(count - 1) << 5)) unreachable()
+  if (count > keys || valueOf(aux + count - 1) != out + (<usize>(count - 1) << 5)) unreachable()
   for (let i: u32 = 0; i < arity; i++) poseidonInput(i, valueOf(load<u32>(wiresAt + (<usize>i << 2))))
   poseidonAux(table, out)
 }

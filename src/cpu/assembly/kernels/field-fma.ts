@@ -42,10 +42,15 @@ const LIMIT = 2 ** 53
 /** What |v| may exceed p/2 by after `tidy`: the quotient is rounded from the top 53 bits. */
 const TIDY_BOUND = 0.51
 
+/** Shuffles of two vectors: both lanes 0, both lanes 1. */
+const LOW_HALVES = '0 1 2 3 4 5 6 7 16 17 18 19 20 21 22 23'
+const HIGH_HALVES = '8 9 10 11 12 13 14 15 24 25 26 27 28 29 30 31'
+
 export class FmaField implements FieldEmitter {
   readonly backend = 'fma'
   readonly lanes = 2
   readonly digitType = 'v128'
+  readonly tidyBound: number = TIDY_BOUND
   readonly name: string
   readonly modulus: bigint
   readonly digits: number
@@ -114,6 +119,49 @@ export class FmaField implements FieldEmitter {
     value.digits.forEach((digit, i) => {
       f.do(`(v128.store offset=${offset + 16 * i} ${address} ${get(digit)})`)
     })
+  }
+
+  gather(
+    f: FunctionBuilder,
+    addresses: readonly string[],
+    offset = 0,
+    { limb = 1, bound = TIDY_BOUND }: Bounds = {},
+  ): Value {
+    const digits: string[] = []
+    for (let i = 0; i < this.digits; i += 2) {
+      const [first, second] = addresses.map((address) =>
+        f.local('v128', `(v128.load offset=${offset + 8 * i} ${address})`),
+      ) as [string, string]
+      digits.push(f.local('v128', `(i8x16.shuffle ${LOW_HALVES} ${get(first)} ${get(second)})`))
+      digits.push(f.local('v128', `(i8x16.shuffle ${HIGH_HALVES} ${get(first)} ${get(second)})`))
+    }
+    return { digits, limb, bound }
+  }
+
+  scatter(f: FunctionBuilder, addresses: readonly string[], value: Value, offset = 0): void {
+    for (let i = 0; i < this.digits; i += 2) {
+      const pair = `${get(value.digits[i] as string)} ${get(value.digits[i + 1] as string)}`
+      f.do(`(v128.store offset=${offset + 8 * i} ${addresses[0]} (i8x16.shuffle ${LOW_HALVES} ${pair}))`)
+      f.do(`(v128.store offset=${offset + 8 * i} ${addresses[1]} (i8x16.shuffle ${HIGH_HALVES} ${pair}))`)
+    }
+  }
+
+  negateIf(f: FunctionBuilder, conditions: readonly string[], a: Value): Value {
+    const sign = (condition: string): string => `(i64.shl (i64.extend_i32_u ${condition}) (i64.const 63))`
+    const [first, second] = conditions as [string, string]
+    const signs = f.local('v128', `(i64x2.replace_lane 1 (i64x2.splat ${sign(first)}) ${sign(second)})`)
+    const digits = a.digits.map((digit) => f.local('v128', `(v128.xor ${get(digit)} ${get(signs)})`))
+    return { ...a, digits }
+  }
+
+  select(f: FunctionBuilder, bits: string, a: Value, b: Value): Value {
+    const mask = (bit: number): string =>
+      `(i64.sub (i64.const 0) (i64.extend_i32_u (i32.and (i32.shr_u ${get(bits)} (i32.const ${bit})) (i32.const 1))))`
+    const lanes = f.local('v128', `(i64x2.replace_lane 1 (i64x2.splat ${mask(0)}) ${mask(1)})`)
+    const digits = a.digits.map((digit, i) =>
+      f.local('v128', `(v128.bitselect ${get(digit)} ${get(b.digits[i] as string)} ${get(lanes)})`),
+    )
+    return { digits, limb: Math.max(a.limb, b.limb), bound: Math.max(a.bound, b.bound) }
   }
 
   add(f: FunctionBuilder, a: Value, b: Value): Value {

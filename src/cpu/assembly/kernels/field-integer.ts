@@ -20,6 +20,7 @@ export class IntegerField implements FieldEmitter {
   readonly backend = 'integer'
   readonly lanes = 1
   readonly digitType = 'i64'
+  readonly tidyBound: number = TIDY_BOUND
   readonly name: string
   readonly modulus: bigint
   readonly digits: number
@@ -77,6 +78,26 @@ export class IntegerField implements FieldEmitter {
     value.digits.forEach((digit, i) => {
       f.do(`(i64.store32 offset=${offset + 4 * i} ${address} ${get(digit)})`)
     })
+  }
+
+  gather(f: FunctionBuilder, addresses: readonly string[], offset = 0, { bound = TIDY_BOUND }: Bounds = {}): Value {
+    return this.load(f, addresses[0] as string, offset, { bound })
+  }
+
+  scatter(f: FunctionBuilder, addresses: readonly string[], value: Value, offset = 0): void {
+    this.store(f, addresses[0] as string, value, offset)
+  }
+
+  negateIf(f: FunctionBuilder, conditions: readonly string[], a: Value): Value {
+    const bits = f.local('i32', conditions[0] as string)
+    return this.select(f, bits, this.neg(f, a), a)
+  }
+
+  select(f: FunctionBuilder, bits: string, a: Value, b: Value): Value {
+    const digits = a.digits.map((digit, i) =>
+      f.local('i64', `(select ${get(digit)} ${get(b.digits[i] as string)} (i32.and ${get(bits)} (i32.const 1)))`),
+    )
+    return { digits, limb: 1, bound: Math.max(a.bound, b.bound) }
   }
 
   add(f: FunctionBuilder, a: Value, b: Value): Value {

@@ -63,6 +63,8 @@ export interface FieldEmitter {
   /** Of the plain encoding: 48 or 32. */
   readonly bytes: number
   readonly digitType: WasmType
+  /** Bound of a tidy value. */
+  readonly tidyBound: number
 
   /** Address of a block that holds `value` as it is (pass `value · radix mod p` for its Montgomery form) in every lane. */
   constant(value: bigint): number
@@ -73,6 +75,14 @@ export interface FieldEmitter {
 
   load(f: FunctionBuilder, address: string, offset?: number, bounds?: Bounds): Value
   store(f: FunctionBuilder, address: string, value: Value, offset?: number): void
+
+  /** Loads one element a lane from elements that lie by themselves (digits adjacent, `elementBytes` each): points, tables. */
+  gather(f: FunctionBuilder, addresses: readonly string[], offset?: number, bounds?: Bounds): Value
+  scatter(f: FunctionBuilder, addresses: readonly string[], value: Value, offset?: number): void
+  /** −a in the lanes whose condition (i32, 0 or 1) is 1, a in the others. */
+  negateIf(f: FunctionBuilder, conditions: readonly string[], a: Value): Value
+  /** `a` in the lanes whose bit in `bits` (an i32 local) is set, `b` in the others. */
+  select(f: FunctionBuilder, bits: string, a: Value, b: Value): Value
 
   add(f: FunctionBuilder, a: Value, b: Value): Value
   sub(f: FunctionBuilder, a: Value, b: Value): Value

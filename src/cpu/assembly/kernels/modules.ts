@@ -1,4 +1,8 @@
 /** What the kernel modules are made of: one function a part, each written once against {@link FieldEmitter}. */
+import { emitBatch } from './batch.ts'
+import { CoordinateField, emitFq, emitFq2 } from './coordinates.ts'
+import type { CurveKernels } from './curve.ts'
+import { emitCurve } from './curve.ts'
 import type { FieldEmitter } from './field.ts'
 import { FQ_MODULUS, FR_MODULUS } from './field.ts'
 import type { Reduction } from './field-fma.ts'
@@ -6,7 +10,7 @@ import { FmaField } from './field-fma.ts'
 import { emitFieldFunctions } from './field-functions.ts'
 import { IntegerField } from './field-integer.ts'
 import { emitTransforms } from './ntt.ts'
-import { ModuleBuilder } from './wat.ts'
+import { i32, ModuleBuilder } from './wat.ts'
 
 export interface KernelFields {
   readonly fq: FieldEmitter
@@ -17,9 +21,21 @@ export interface KernelFields {
 export type KernelPart = (module: ModuleBuilder, fields: KernelFields) => void
 
 const PARTS: readonly KernelPart[] = [
+  // How many numbers a kernel works on at a time.
+  (module, { fq }) => module.func('lanes', {}, (f) => f.do(i32(fq.lanes)), 'i32'),
   (module, { fq }) => emitFieldFunctions(module, fq),
   (module, { fr }) => emitFieldFunctions(module, fr),
   (module, { fr }) => emitTransforms(module, fr),
+  (module, { fq }) => emitFq(module, fq),
+  (module, { fq }) => emitFq2(module, fq),
+  (module, { fq }) => {
+    const g1: CurveKernels = { name: 'g1', coordinates: new CoordinateField(fq, 1), b: [4n] }
+    const g2: CurveKernels = { name: 'g2', coordinates: new CoordinateField(fq, 2), b: [4n, 4n] }
+    for (const curve of [g1, g2]) {
+      emitCurve(module, curve)
+      emitBatch(module, curve)
+    }
+  },
 ]
 
 export function fmaFields(module: ModuleBuilder, reduction: Reduction = 'fold'): KernelFields {

@@ -94,6 +94,11 @@ export class ModuleBuilder {
     this.#functions.push(builder.toString())
   }
 
+  /** Runs an emitter on a function that is dropped: for the bounds that it computes. */
+  dry(emit: (f: FunctionBuilder) => void): void {
+    emit(new FunctionBuilder('dry', {}))
+  }
+
   /** @returns the address, aligned to 16, of bytes that are there from instantiation on; equal bytes share one address. */
   data(bytes: Uint8Array): number {
     const text = Array.from(bytes, (byte) => `\\${byte.toString(16).padStart(2, '0')}`).join('')

@@ -1,5 +1,6 @@
 /**
- * The discrete logarithms of an SRS: what a set-up multiplies its generators with (`bellperson::groth16::generate_parameters`).
+ * The discrete logarithms of an SRS by bigints: the truth about what a set-up multiplies its generators with
+ * (`bellperson::groth16::generate_parameters`).
  *
  * With m the size of the evaluation domain, ω a primitive m-th root of unity, Z = τ^m − 1 and the Lagrange polynomials at τ
  *
@@ -10,27 +11,22 @@
  *
  *     h[i] = τⁱ·Z/δ     ic[j] = (β·uⱼ + α·vⱼ + wⱼ)/γ     l[j] = (β·uⱼ + α·vⱼ + wⱼ)/δ     a[j] = uⱼ     b[j] = vⱼ
  */
-import { testBit } from '../circuit/bit-array.ts'
-import { type CircuitShape, INPUT, KIND_MASK, NUMBER_MASK } from '../circuit/shape.ts'
-import { type Terms, walkRows } from '../circuit/walk-rows.ts'
-import { FR_BYTES, FR_MODULUS, frInv, frInvBatch, frMul, frPow, frReduce, frSub, frWriteBytes } from '../field/fr.ts'
-import type { Query } from '../params/layout.ts'
-
-/** The secrets of a set-up. Whoever knows them can forge proofs. */
-export interface ToxicScalars {
-  readonly alpha: bigint
-  readonly beta: bigint
-  readonly gamma: bigint
-  readonly delta: bigint
-  readonly tau: bigint
-}
-
-/** Scalars of every query, 32 bytes little-endian each. */
-export interface SetupScalars {
-  readonly ic: Uint8Array
-  /** Those of the points `first` up to `first + count`. */
-  query(query: Query, first: number, count: number): Uint8Array
-}
+import { testBit } from '../../src/circuit/bit-array.ts'
+import { type CircuitShape, INPUT, KIND_MASK, NUMBER_MASK } from '../../src/circuit/shape.ts'
+import { type Terms, walkRows } from '../../src/circuit/walk-rows.ts'
+import type { WasmSetupScalars } from '../../src/cpu/setup-scalars.ts'
+import {
+  FR_BYTES,
+  FR_MODULUS,
+  frInv,
+  frInvBatch,
+  frMul,
+  frPow,
+  frReduce,
+  frSub,
+  frWriteBytes,
+} from '../../src/field/fr.ts'
+import type { ToxicScalars } from '../../src/srs/toxic-waste.ts'
 
 /** 7^((r−1)/2^32), a root of unity of order 2^32. */
 const ROOT_OF_UNITY = frPow(7n, (FR_MODULUS - 1n) >> 32n)
@@ -109,7 +105,7 @@ function encode(count: number, value: (i: number) => bigint): Uint8Array {
  * All scalars, by bigint arithmetic on one thread: about 3 seconds for the 370,590 constraints of a 32 GiB WinningPoSt.
  * @throws {Error} an aux variable is in no constraint, or τ is a root of a column: draw again
  */
-export function setupScalars(shape: CircuitShape, toxic: ToxicScalars): SetupScalars {
+export function referenceSetupScalars(shape: CircuitShape, toxic: ToxicScalars): WasmSetupScalars {
   const { alpha, beta, gamma, delta, tau } = toxic
   const { inputs, aux, log2Domain, density } = shape
   const { u, v, w } = columnsAtTau(shape, tau)
@@ -154,11 +150,4 @@ export function setupScalars(shape: CircuitShape, toxic: ToxicScalars): SetupSca
       }
     },
   }
-}
-
-/** Whether a set-up can use these: none is 0, and τ is no root of unity of the domain (the chance is below 2^−220). */
-export function areUsable({ alpha, beta, gamma, delta, tau }: ToxicScalars, log2Domain: number): boolean {
-  return (
-    [alpha, beta, gamma, delta, tau].every((secret) => secret !== 0n) && frPow(tau, 1n << BigInt(log2Domain)) !== 1n
-  )
 }

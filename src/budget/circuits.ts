@@ -1,0 +1,267 @@
+/**
+ * The circuits an engine has in hand: what each needs, whether the devices can do it, and its shape and parameters on the devices,
+ * loaded once for all who use them and given up when memory is wanted.
+ */
+import type { CircuitId } from '../circuit/circuit-id.ts'
+import type { DeviceClient, DeviceInfo } from '../device/device-client.ts'
+import { BudgetExceededError, UnsupportedProofError } from '../errors.ts'
+import type { ParametersLocation, ReadRun } from '../params/parameters-location.ts'
+import { type SrsEntryStatus, type SrsLease, type SrsResource, SrsStore, type SrsStoreEvent } from '../srs/srs-store.ts'
+import { type CircuitSize, circuitSize } from './circuit-sizes.ts'
+import { type CircuitEstimate, estimateCircuit } from './estimates.ts'
+import type { MemoryBudget, Reservation } from './memory-budget.ts'
+import { Residency, type ResidentRow, type ResidentUse } from './residency.ts'
+
+export interface CircuitsOptions {
+  readonly budget: MemoryBudget
+  readonly evictionMinIdleMs: number
+  readonly now: () => number
+  /** Whether any partition is being worked on. */
+  readonly busy: () => boolean
+  /** Finds a circuit's parameter files. */
+  readonly locate: (circuitId: CircuitId) => Promise<ParametersLocation>
+  readonly devices: () => readonly DeviceInfo[]
+  readonly clients: () => readonly DeviceClient[]
+  readonly onEvent: (event: SrsStoreEvent) => void
+}
+
+/** A circuit's parameters, ready on the devices. */
+export interface LoadedCircuit extends SrsResource {
+  readonly location: ParametersLocation
+}
+
+/** What a partition holds of its circuit from its turn to its end. */
+export interface CircuitUse extends Disposable {
+  /** Bytes to reserve for one partition at this moment: its working set, and the circuit where it is not there yet. */
+  readonly neededBytes: () => number
+  /** Takes the circuit's part out of the reservation. To be called at the moment of the grant. */
+  granted(memory: Reservation): void
+  /** Loads the parameters, or shares those that are loaded. */
+  load(run: ReadRun): Promise<LoadedCircuit>
+}
+
+/** A preloaded circuit's working set, which stays reserved for its next partition. */
+interface Kept {
+  readonly memory: Reservation
+  inUse: boolean
+}
+
+export class Circuits {
+  readonly #options: CircuitsOptions
+  readonly #residency: Residency
+  readonly #store: SrsStore<LoadedCircuit>
+  readonly #kept = new Map<CircuitId, Kept>()
+
+  constructor(options: CircuitsOptions) {
+    const { budget, evictionMinIdleMs, now, busy, onEvent } = options
+    this.#options = options
+    this.#store = new SrsStore<LoadedCircuit>({
+      load: (circuitId, run) => this.#load(circuitId, run),
+      onEvent,
+      now,
+    })
+    this.#residency = new Residency({
+      budget,
+      minIdleMs: evictionMinIdleMs,
+      now,
+      busy,
+      loaded: (circuitId) => this.isWarm(circuitId),
+      evict: async (circuitId) => void (await this.#store.evict(circuitId)),
+    })
+  }
+
+  get deviceNames(): string {
+    return this.#options
+      .devices()
+      .map(({ name }) => name)
+      .join(', ')
+  }
+
+  /** Why a circuit can never be proved here, if that is so: unknown, larger than every device, or than the whole budget. */
+  refusal(circuitId: CircuitId): UnsupportedProofError | BudgetExceededError | undefined {
+    const size = circuitSize(circuitId)
+    if (size === undefined) {
+      return new UnsupportedProofError(`circuit ${circuitId} can't be proved by this version`, {
+        details: { field: 'registeredProof', received: circuitId },
+      })
+    }
+    const most = Math.max(0, ...this.#options.devices().map(({ maxLog2Domain }) => maxLog2Domain))
+    if (size.log2Domain > most) {
+      const names = this.deviceNames
+      const domain = `an evaluation domain of 2^${size.log2Domain}`
+      return new UnsupportedProofError(
+        `circuit ${circuitId} (${size.constraints} constraints) needs ${domain}; the devices of this machine (${names}) reach 2^${most}`,
+        { details: { device: names, expected: `at most 2^${most}`, received: `2^${size.log2Domain}` } },
+      )
+    }
+    const { totalBytes } = this.#options.budget
+    const { witnessBytes, deviceBytes, residentBytes } = estimateCircuit(size, totalBytes)
+    const bytes = witnessBytes + deviceBytes + residentBytes
+    if (bytes <= totalBytes) return undefined
+    return new BudgetExceededError(
+      `a partition of ${circuitId} needs ${bytes} bytes, parameters included; the whole budget is ${totalBytes} bytes`,
+      { details: { field: 'memory.totalBytes', expected: `at least ${bytes}`, received: String(totalBytes) } },
+    )
+  }
+
+  /**
+   * What a circuit needs.
+   * @throws {UnsupportedProofError}, {BudgetExceededError} it can never be proved here
+   */
+  require(circuitId: CircuitId): CircuitEstimate {
+    const refusal = this.refusal(circuitId)
+    if (refusal !== undefined) throw refusal
+    return estimateCircuit(circuitSize(circuitId) as CircuitSize, this.#options.budget.totalBytes)
+  }
+
+  /**
+   * Finds the parameter files, so that a job whose parameters are missing is not even queued.
+   * @throws {SrsUnavailableError}, {DevelopmentParametersError}
+   */
+  async find(circuitId: CircuitId): Promise<void> {
+    if (!this.isWarm(circuitId)) await this.#options.locate(circuitId)
+  }
+
+  /** Shape and parameters are on the devices. */
+  isWarm(circuitId: CircuitId): boolean {
+    return this.#store.status().some((entry) => entry.circuitId === circuitId)
+  }
+
+  use(circuitId: CircuitId, rank: () => number): CircuitUse {
+    const estimate = this.require(circuitId)
+    const resident = this.#residency.use(circuitId, estimate.residentBytes, rank)
+    return new PartitionUse(estimate, resident, this.#kept.get(circuitId), this.#options.budget, (run) =>
+      this.#store.acquire(circuitId, run),
+    )
+  }
+
+  /** Loads a circuit, and with `keep` reserves a partition's working set and never gives the circuit up. */
+  async preload(circuitId: CircuitId, keep: boolean, run: ReadRun): Promise<void> {
+    const { budget } = this.#options
+    const { witnessBytes, deviceBytes } = this.require(circuitId)
+    const keepWorkingSet = keep && !this.#kept.has(circuitId)
+    const workingBytes = keepWorkingSet ? witnessBytes + deviceBytes : 0
+    using resident = this.#residency.use(circuitId, this.require(circuitId).residentBytes, () => 0)
+    const memory = await budget.reserve(() => workingBytes + resident.missingBytes(), {
+      signal: run.signal,
+      onGrant: (granted) => resident.settle(granted),
+    })
+    try {
+      const lease = await this.#store.acquire(circuitId, run)
+      lease.release()
+      if (!keep) return
+      this.#residency.keep(circuitId)
+      if (keepWorkingSet && !this.#kept.has(circuitId)) {
+        this.#kept.set(circuitId, { memory: memory.split(workingBytes), inUse: false })
+      }
+    } finally {
+      memory.release()
+    }
+  }
+
+  /** Drops parameters that turned out bad (a file that changed while in use), so that the next job reads them anew. */
+  async forget(circuitId: CircuitId): Promise<void> {
+    if ((await this.#store.evict(circuitId)) > 0) this.#residency.forget(circuitId)
+  }
+
+  /** Bytes of a circuit's kept points; 0 if they are streamed from the file. */
+  pointBytes(circuitId: CircuitId): number {
+    const size = circuitSize(circuitId)
+    return size === undefined ? 0 : estimateCircuit(size, this.#options.budget.totalBytes).pointBytes
+  }
+
+  residents(): ResidentRow[] {
+    return this.#residency.rows()
+  }
+
+  parameters(): SrsEntryStatus[] {
+    return this.#store.status()
+  }
+
+  async close(): Promise<void> {
+    await this.#store.close()
+    for (const { memory } of this.#kept.values()) memory[Symbol.dispose]()
+    this.#kept.clear()
+    this.#residency.close()
+  }
+
+  async #load(circuitId: CircuitId, run: ReadRun): Promise<LoadedCircuit> {
+    const location = await this.#options.locate(circuitId)
+    const { keepPoints, residentBytes } = this.require(circuitId)
+    const circuit = { circuitId, parameters: location, keepPoints }
+    const clients = this.#options.clients()
+    const shares = clients.map(() => 0)
+    await Promise.all(
+      clients.map((client, k) =>
+        client.warm(circuit, {
+          signal: run.signal,
+          onProgress: (share) => {
+            shares[k] = share
+            run.unit(Math.min(...shares))
+          },
+        }),
+      ),
+    )
+    return {
+      location,
+      bytes: residentBytes,
+      development: location.development,
+      release: async () => {
+        // A device that died meanwhile holds nothing any more.
+        await Promise.allSettled(this.#options.clients().map((client) => client.forget(circuitId)))
+      },
+    }
+  }
+}
+
+class PartitionUse implements CircuitUse {
+  readonly #estimate: CircuitEstimate
+  readonly #resident: ResidentUse
+  readonly #kept: Kept | undefined
+  readonly #budget: MemoryBudget
+  readonly #acquire: (run: ReadRun) => Promise<SrsLease<LoadedCircuit>>
+  #holdsKept = false
+  #lease: SrsLease<LoadedCircuit> | undefined
+
+  constructor(
+    estimate: CircuitEstimate,
+    resident: ResidentUse,
+    kept: Kept | undefined,
+    budget: MemoryBudget,
+    acquire: (run: ReadRun) => Promise<SrsLease<LoadedCircuit>>,
+  ) {
+    this.#estimate = estimate
+    this.#resident = resident
+    this.#kept = kept
+    this.#budget = budget
+    this.#acquire = acquire
+  }
+
+  readonly neededBytes = (): number => {
+    const { witnessBytes, deviceBytes } = this.#estimate
+    // What a preload keeps reserved is there already.
+    const working = this.#kept?.inUse === false ? 0 : witnessBytes + deviceBytes
+    return working + this.#resident.missingBytes()
+  }
+
+  granted(memory: Reservation): void {
+    this.#resident.settle(memory)
+    if (memory.bytes > 0 || this.#kept === undefined) return
+    this.#holdsKept = true
+    this.#kept.inUse = true
+  }
+
+  async load(run: ReadRun): Promise<LoadedCircuit> {
+    this.#lease ??= await this.#acquire(run)
+    return this.#lease.resource
+  }
+
+  [Symbol.dispose](): void {
+    this.#lease?.release()
+    this.#resident[Symbol.dispose]()
+    if (!this.#holdsKept || this.#kept === undefined) return
+    this.#holdsKept = false
+    this.#kept.inUse = false
+    this.#budget.recheck()
+  }
+}

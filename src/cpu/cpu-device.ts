@@ -1,0 +1,166 @@
+/**
+ * The CPU device: WebAssembly kernels on threads over one shared memory of at most 4 GiB.
+ *
+ * What it does is spread over its neighbours (`assignment/`, `ntt/`, `msm/`, `fixed-base/`, `device-points.ts`); here they meet
+ * the interface of all devices. Nothing is computed on the coordinating thread, so it answers while the others work.
+ */
+import { availableParallelism } from 'node:os'
+import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
+import { UnsupportedProofError } from '../errors.ts'
+import type { Assignment, DevicePoints, DeviceShape, ProvingDevice, Run } from '../groth16/proving-device.ts'
+import type { Query } from '../params/layout.ts'
+import { CpuAssignment } from './assignment/cpu-assignment.ts'
+import { CpuShape } from './assignment/cpu-shape.ts'
+import { queryScalars } from './assignment/query-scalars.ts'
+import { CpuPoints, loadDevicePoints } from './device-points.ts'
+import { fixedBaseMultiples } from './fixed-base/fixed-base.ts'
+import { multiexp } from './msm/multiexp.ts'
+import { MAX_LOG2_DOMAIN, Transforms } from './ntt/transform.ts'
+import type { KernelBackend } from './relaxed-simd.ts'
+import { enableRelaxedSimd } from './relaxed-simd.ts'
+import { portion } from './run-portion.ts'
+import { runSelfTest } from './self-test.ts'
+import { ComputePool } from './thread-pool.ts'
+
+/** Points of a group to hold at a time: see `working-set.ts`. */
+export const RANGE_POINTS: Readonly<Record<'g1' | 'g2', number>> = { g1: 2 ** 18, g2: 2 ** 17 }
+
+/** Share of a sum's time that picking its scalars takes. */
+const GATHER_SHARE = 0.01
+
+export interface CpuDeviceOptions {
+  /** @default availableParallelism() */
+  readonly threads?: number | undefined
+  /**
+   * `auto` uses fused multiply-add where it is there and exact, `enable` also sets the V8 flag that Node 20 needs (of the whole
+   * process), `never` computes in integers. @default 'auto'
+   */
+  readonly relaxedSimd?: 'auto' | 'enable' | 'never' | undefined
+  /** Overrides what `relaxedSimd` would choose: for tests. */
+  readonly backend?: KernelBackend | undefined
+}
+
+export class CpuDevice implements ProvingDevice {
+  readonly kind = 'cpu'
+  readonly name: string
+  readonly maxLog2Domain: number = MAX_LOG2_DOMAIN
+  readonly #pool: ComputePool
+  readonly #transforms: Transforms
+  #closing: Promise<void> | undefined
+
+  private constructor(pool: ComputePool, transforms: Transforms) {
+    this.#pool = pool
+    this.#transforms = transforms
+    const arithmetic = pool.backend === 'fma' ? 'fused multiply-add' : 'integers'
+    this.name = `CPU (WebAssembly, ${arithmetic}, ${pool.threads} ${pool.threads === 1 ? 'thread' : 'threads'})`
+  }
+
+  /**
+   * Starts the threads.
+   * @throws {Error} a kernel can't be compiled or a thread started
+   */
+  static async create(options: CpuDeviceOptions = {}): Promise<CpuDevice> {
+    const { relaxedSimd = 'auto', threads = availableParallelism() } = options
+    if (relaxedSimd === 'enable') enableRelaxedSimd()
+    const backend = options.backend ?? (relaxedSimd === 'never' ? 'integer' : 'auto')
+    const pool = await ComputePool.create({ threads, backend })
+    try {
+      const idle: Run = { signal: new AbortController().signal, unit: () => {} }
+      return new CpuDevice(pool, await Transforms.create(pool, idle))
+    } catch (error) {
+      await pool.close()
+      throw error
+    }
+  }
+
+  /** Which arithmetic the kernels use. */
+  get backend(): KernelBackend {
+    return this.#pool.backend
+  }
+
+  /** Bytes of the shared memory that are allocated now. */
+  get usedBytes(): number {
+    return this.#pool.arena.usedBytes
+  }
+
+  rangePoints(group: 'g1' | 'g2'): number {
+    return RANGE_POINTS[group]
+  }
+
+  async loadShape(shape: CircuitShape): Promise<DeviceShape> {
+    if (shape.log2Domain > this.maxLog2Domain) {
+      throw new UnsupportedProofError(
+        `${shape.circuitId} has a domain of 2^${shape.log2Domain}; the CPU device serves up to 2^${this.maxLog2Domain}`,
+        {
+          details: {
+            expected: `at most 2^${this.maxLog2Domain}`,
+            received: `2^${shape.log2Domain}`,
+            device: this.name,
+          },
+        },
+      )
+    }
+    return new CpuShape(this.#pool, shape)
+  }
+
+  /** @throws {SynthesisError} the witness' lengths are not the circuit's, or a scalar is not canonical */
+  async assign(shape: DeviceShape, witness: CompactWitness, run: Run): Promise<Assignment> {
+    return await CpuAssignment.create(this.#pool, own(CpuShape, shape), witness, run)
+  }
+
+  async quotient(assignment: Assignment, run: Run): Promise<void> {
+    await own(CpuAssignment, assignment).computeQuotient(this.#transforms, run)
+  }
+
+  async loadPoints(group: 'g1' | 'g2', bytes: Uint8Array, run: Run): Promise<DevicePoints> {
+    return await loadDevicePoints(this.#pool, group, bytes, run)
+  }
+
+  async multiexp(
+    points: DevicePoints,
+    query: Query,
+    first: number,
+    assignments: readonly Assignment[],
+    run: Run,
+  ): Promise<Uint8Array[]> {
+    const { address, group, count } = own(CpuPoints, points)
+    const sums: Uint8Array[] = []
+    for (const [i, assignment] of assignments.entries()) {
+      const part = portion(run, i / assignments.length, (i + 1) / assignments.length)
+      const gathering = portion(part, 0, GATHER_SHARE)
+      const scalars = await queryScalars(this.#pool, own(CpuAssignment, assignment), query, first, count, gathering)
+      try {
+        const summing = portion(part, GATHER_SHARE, 1)
+        sums.push(await multiexp(this.#pool, group, address, scalars.address, count, summing))
+      } finally {
+        scalars.release()
+      }
+    }
+    return sums
+  }
+
+  fixedBaseMultiples(
+    group: 'g1' | 'g2',
+    base: Uint8Array,
+    scalars: Uint8Array,
+    out: Uint8Array,
+    run: Run,
+  ): Promise<void> {
+    return fixedBaseMultiples(this.#pool, group, base, scalars, out, run)
+  }
+
+  async selfTest(run: Run): Promise<void> {
+    await runSelfTest(this.#pool, this.#transforms, run)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#pool.close()
+    return this.#closing
+  }
+}
+
+/** A handle, if this class made it; another device's would be an error of this package. */
+function own<T>(handle: { readonly prototype: T; [Symbol.hasInstance](value: unknown): boolean }, value: unknown): T {
+  if (!handle[Symbol.hasInstance](value)) throw new Error('The handle is of another device')
+  return value as T
+}

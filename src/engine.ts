@@ -1,0 +1,531 @@
+/**
+ * The engine: from a request to a verified proof.
+ *
+ *     request → validate → queue → reserve → synthesize → prove on a device → assemble → verify → result
+ *
+ * `#run` reads as this line; what each step does is in the folder of its name. Every promise settles, and what a job held is
+ * free again when its work has really stopped.
+ */
+import { randomUUID } from 'node:crypto'
+import { type CircuitCapability, capabilities } from './budget/capabilities.ts'
+import { Circuits } from './budget/circuits.ts'
+import { budgetBytes } from './budget/detect-memory.ts'
+import { MemoryBudget } from './budget/memory-budget.ts'
+import type { CircuitId } from './circuit/circuit-id.ts'
+import { GpuPool } from './device/gpu-pool.ts'
+import { type DevicePlan, planDevices } from './device/open-devices.ts'
+import { EngineClosedError, InvalidOptionsError, ProverError, QueueFullError, RequestConflictError } from './errors.ts'
+import { type EngineEvents, type EventName, GuardedEmitter, type JobProgress, type ProofResult } from './events.ts'
+import type { Logger } from './logger.ts'
+import {
+  type AbortOptions,
+  type CloseOptions,
+  type EngineOptions,
+  type ResolvedOptions,
+  resolveCloseOptions,
+  resolveOptions,
+  resolveSignal,
+} from './options.ts'
+import { type Clock, Job, SYSTEM_CLOCK } from './queue/job.ts'
+import { jobResult } from './queue/job-result.ts'
+import { JobMeter, Rates } from './queue/progress.ts'
+import { ProofQueue } from './queue/proof-queue.ts'
+import { type PartitionSteps, type ProvedPartition, provePartition, unexpected } from './queue/prove-partition.ts'
+import { afterGrace, armDeadline, settledSoonAfterAbort, stopped } from './queue/stopping.ts'
+import { SynthesisScheduler } from './queue/synthesis-scheduler.ts'
+import { type Outcome, Ticket, type WaitOptions } from './queue/ticket.ts'
+import { verifyJob } from './queue/verify-job.ts'
+import { takeOver } from './request/partitions.ts'
+import type { ProofRequest } from './request/proof-request.ts'
+import { deriveStatement, requestFingerprint } from './request/statement.ts'
+import { type ValidatedRequest, validateRequest } from './request/validate.ts'
+import { locateParameters } from './srs/locate-parameters.ts'
+import { EndedJobs, type EngineStatus, jobStatus, snapshot } from './status.ts'
+import type { PostPartition } from './synthesis/post-partition.ts'
+import { SynthesisPool, type Synthesizer } from './synthesis/synthesis-pool.ts'
+
+/** What the engine is made of, apart from itself: replaced by fakes in tests of order, faults and abort. */
+export interface EngineModules {
+  readonly plan: (options: ResolvedOptions) => DevicePlan
+  readonly synthesizer: (options: ResolvedOptions) => Synthesizer
+  readonly locate: typeof locateParameters
+  readonly takeOver: typeof takeOver
+  readonly clock: Clock
+}
+
+const MODULES: EngineModules = {
+  plan: planDevices,
+  // One more than partitions at once: what is critical need not wait for a synthesis that runs.
+  synthesizer: ({ synthesis }) => new SynthesisPool(synthesis.concurrency + 1),
+  locate: locateParameters,
+  takeOver,
+  clock: SYSTEM_CLOCK,
+}
+
+export interface ProveOptions extends AbortOptions {
+  onProgress?: ((progress: JobProgress) => void) | undefined
+}
+
+let construct: (options: ResolvedOptions, modules: EngineModules) => Engine
+
+/** {@link Engine.create} with other modules. Not exported by the package. */
+export async function createEngine(
+  options: (EngineOptions & AbortOptions) | undefined,
+  modules: Partial<EngineModules>,
+): Promise<Engine> {
+  const signal = resolveSignal(options)
+  const resolved = resolveOptions(options)
+  signal?.throwIfAborted()
+  const engine = construct(resolved, { ...MODULES, ...modules })
+  await start(engine, signal)
+  return engine
+}
+
+let start: (engine: Engine, signal: AbortSignal | undefined) => Promise<void>
+
+/**
+ * Makes proofs. One engine owns its devices, threads and memory budget; a process needs one.
+ *
+ * @example
+ * await using engine = await Engine.create()
+ * const { proof } = await engine.prove(request, { signal: AbortSignal.timeout(60_000) })
+ */
+export class Engine implements AsyncDisposable {
+  readonly #options: ResolvedOptions
+  readonly #modules: EngineModules
+  readonly #logger: Logger
+  readonly #events: GuardedEmitter
+  readonly #budget: MemoryBudget
+  readonly #plan: DevicePlan
+  readonly #queue = new ProofQueue()
+  readonly #scheduler: SynthesisScheduler
+  readonly #circuits: Circuits
+  readonly #synthesizer: Synthesizer
+  readonly #steps: PartitionSteps
+  readonly #rates = new Rates()
+  readonly #ended = new EndedJobs()
+  readonly #tickets = new Map<Job, Ticket>()
+  readonly #meters = new Map<Job, JobMeter>()
+  /** Jobs whose work goes on, those that were given up included. */
+  readonly #conducting = new Set<Promise<void>>()
+  readonly #closing = new AbortController()
+  readonly #createdAt: number
+  #pool: GpuPool | undefined
+  #state: EngineStatus['state'] = 'starting'
+  #arrivals = 0
+  #witnesses = { count: 0, bytes: 0 }
+  #closed: Promise<void> | undefined
+
+  static {
+    construct = (options, modules) => new Engine(options, modules)
+    start = (engine, signal) => engine.#start(signal)
+  }
+
+  private constructor(options: ResolvedOptions, modules: EngineModules) {
+    const { memory, logger, synthesis, parameterCache, allowDevelopmentParameters } = options
+    const { clock } = modules
+    this.#options = options
+    this.#modules = modules
+    this.#logger = logger
+    this.#events = new GuardedEmitter(logger)
+    this.#createdAt = clock.now()
+    this.#budget = new MemoryBudget(totalMemory(memory))
+    this.#plan = modules.plan(options)
+    this.#scheduler = new SynthesisScheduler({
+      budget: this.#budget,
+      ...synthesis,
+      idleDevices: () => this.#pool?.idle ?? 0,
+    })
+    this.#circuits = new Circuits({
+      budget: this.#budget,
+      evictionMinIdleMs: memory.evictionMinIdleMs,
+      now: () => clock.now(),
+      busy: () => this.#queue.active > 0,
+      locate: (circuitId) =>
+        modules.locate(circuitId, { directory: parameterCache, allowDevelopment: allowDevelopmentParameters }),
+      devices: () => this.#pool?.devices ?? [],
+      clients: () => this.#pool?.clients ?? [],
+      onEvent: (event) => this.#events.emit('srs', event),
+    })
+    this.#synthesizer = modules.synthesizer(options)
+    this.#steps = this.#makeSteps()
+  }
+
+  /**
+   * Checks the options, starts the devices, and resolves once one is ready.
+   * @throws {InvalidOptionsError}
+   * @throws {GpuUnavailableError} no device can be opened
+   * @throws `signal.reason`
+   */
+  static create(options?: EngineOptions & AbortOptions): Promise<Engine> {
+    return createEngine(options, {})
+  }
+
+  async #start(signal: AbortSignal | undefined): Promise<void> {
+    const { slots, gpuUnavailable } = this.#plan
+    try {
+      this.#pool = await GpuPool.start(
+        slots,
+        {
+          deviceChanged: (ordinal, state, reason) => {
+            this.#events.emit('gpu', { ordinal, state, ...(reason !== undefined && { reason }) })
+            if (state === 'lost' || state === 'excluded') this.#logger.warn({ ordinal, reason }, `device ${state}`)
+          },
+          availabilityChanged: () => this.#scheduler.wake(),
+        },
+        signal,
+      )
+    } catch (error) {
+      await this.#synthesizer.close()
+      this.#state = 'closed'
+      throw error
+    }
+    this.#state = 'running'
+    const devices = this.#pool.devices.map(({ name }) => name)
+    this.#logger.info({ devices, gpuUnavailable, memoryBytes: this.#budget.totalBytes }, 'engine ready')
+    if (this.#plan.fallback !== undefined)
+      this.#logger.warn({ err: this.#plan.fallback }, 'using the CPU device instead')
+  }
+
+  /**
+   * Makes one proof: queues it, and resolves with its verified bytes.
+   * @throws {InvalidRequestError} the request is wrong; `details` says where
+   * @throws {UnsupportedProofError} it can't be proved by this version or on this machine
+   * @throws {BudgetExceededError}, {QueueFullError}, {RequestConflictError}, {DeadlineExceededError}, {EngineClosedError}
+   * @throws {SrsUnavailableError}, {DevelopmentParametersError} its parameters
+   * @throws {ProofInvalidError}, {SynthesisError}, {WorkerExitedError} and the errors of devices, after retries
+   * @throws `signal.reason` at most 250 ms after the signal aborts
+   */
+  async prove<R extends ProofRequest>(request: R, options: ProveOptions = {}): Promise<ProofResult<R['kind']>> {
+    const signal = resolveSignal(options)
+    const { onProgress } = options
+    if (onProgress !== undefined && typeof onProgress !== 'function') {
+      throw new InvalidOptionsError('option onProgress: expected a function', {
+        details: { field: 'onProgress', expected: 'a function', received: typeof onProgress },
+      })
+    }
+    signal?.throwIfAborted()
+    this.#refuseIfClosing()
+    const validated = validateRequest(request)
+    const ticket = this.#joined(validated) ?? this.#accept(validated)
+    return (await ticket.wait({ signal, onProgress } satisfies WaitOptions)) as ProofResult<R['kind']>
+  }
+
+  /**
+   * Loads a circuit's parameters onto the devices, as its first proof would. A WinningPoSt circuit then stays loaded, and the
+   * memory of one of its partitions reserved, until the engine is closed.
+   */
+  async preload(circuitId: CircuitId, options: AbortOptions = {}): Promise<void> {
+    const signal = resolveSignal(options)
+    signal?.throwIfAborted()
+    this.#refuseIfClosing()
+    const stop = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal])
+    const loading = this.#circuits.preload(circuitId, circuitId.startsWith('winning-'), {
+      signal: stop,
+      unit: () => {},
+    })
+    this.#conduct(loading)
+    await settledSoonAfterAbort(loading, stop)
+  }
+
+  /** Which circuits this machine can prove now, on what device, warm or cold, and if not, why. */
+  capabilities(): readonly CircuitCapability[] {
+    if (this.#state !== 'running') return []
+    return capabilities(this.#circuits, this.#options)
+  }
+
+  /** A plain snapshot of everything in hand; cheap enough to poll twice a second. */
+  status(): EngineStatus {
+    const now = this.#modules.clock.now()
+    return snapshot({
+      state: this.#state,
+      uptimeMs: now - this.#createdAt,
+      budget: this.#budget,
+      synthesis: { maxConcurrent: this.#options.synthesis.concurrency, active: this.#scheduler.active },
+      jobs: this.#queue.inOrder().map((job) => jobStatus(job, this.#meters.get(job)?.fraction ?? 0)),
+      ended: this.#ended,
+      now,
+      devices: this.#pool?.rows() ?? [],
+      residents: this.#circuits.residents(),
+      parameters: this.#circuits.parameters(),
+      witnesses: this.#witnesses,
+      pointBytes: (circuitId) => this.#circuits.pointBytes(circuitId),
+      gpuUnavailable: this.#plan.gpuUnavailable,
+    })
+  }
+
+  on<E extends EventName>(event: E, listener: EngineEvents[E]): this {
+    this.#events.on(event, listener)
+    return this
+  }
+
+  once<E extends EventName>(event: E, listener: EngineEvents[E]): this {
+    this.#events.once(event, listener)
+    return this
+  }
+
+  off<E extends EventName>(event: E, listener: EngineEvents[E]): this {
+    this.#events.off(event, listener)
+    return this
+  }
+
+  /**
+   * New and queued jobs reject with `EngineClosedError`, running ones finish, then every device, thread and byte is freed. With
+   * `force`, or after `timeoutMs`, running jobs are aborted at their next unit of work. A second call returns the same promise,
+   * and may add `force` or a time.
+   */
+  async close(options: CloseOptions = {}): Promise<void> {
+    const { force, timeoutMs } = resolveCloseOptions(options)
+    this.#closed ??= this.#close()
+    if (force) this.#stopAll()
+    if (timeoutMs === undefined) return this.#closed
+    const timer = setTimeout(() => this.#stopAll(), timeoutMs)
+    return this.#closed.finally(() => clearTimeout(timer))
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #close(): Promise<void> {
+    if (this.#state === 'closed') return
+    this.#state = 'closing'
+    const closed = new EngineClosedError('the engine was closed before the job began')
+    for (const ticket of this.#tickets.values()) if (ticket.job.state === 'queued') ticket.cancel(closed)
+    this.#closing.abort(new EngineClosedError('the engine is closed'))
+    while (this.#conducting.size > 0) await Promise.all(this.#conducting)
+    await Promise.all([this.#synthesizer.close(), this.#circuits.close()])
+    await this.#pool?.close()
+    this.#state = 'closed'
+    this.#logger.info('engine closed')
+  }
+
+  #stopAll(): void {
+    const closed = new EngineClosedError('the engine was closed while the job ran')
+    for (const ticket of this.#tickets.values()) ticket.cancel(closed)
+  }
+
+  #refuseIfClosing(): void {
+    if (this.#state !== 'running') throw new EngineClosedError('the engine is closed')
+  }
+
+  /** The running job of the same `requestId`, if it asks for the same. */
+  #joined(request: ValidatedRequest): Ticket | undefined {
+    const { requestId } = request
+    if (requestId === undefined) return undefined
+    for (const ticket of this.#tickets.values()) {
+      if (ticket.job.ref.requestId !== requestId || ticket.job.signal.aborted) continue
+      if (ticket.fingerprint === requestFingerprint(request)) return ticket
+      throw new RequestConflictError(
+        `requestId ${JSON.stringify(requestId)} is in use by a job that asks for something else`,
+        { details: { field: 'requestId', received: requestId }, jobId: ticket.job.id },
+      )
+    }
+    return undefined
+  }
+
+  /** Takes a job on. From here on it ends in exactly one of completed, failed and cancelled. */
+  #accept(request: ValidatedRequest): Ticket {
+    const { circuitId, kind, deadline, priority, requestId, partitions: total } = request
+    this.#circuits.require(circuitId)
+    const { maxQueued } = this.#options
+    if (this.#queue.queued >= maxQueued) {
+      throw new QueueFullError(`${this.#queue.queued} jobs wait already`, {
+        details: { field: 'maxQueued', expected: `at most ${maxQueued} jobs waiting` },
+      })
+    }
+    const id = randomUUID()
+    const job = new Job(
+      { id, kind, circuitId, priority, deadline, requestId, total },
+      this.#arrivals++,
+      {
+        partitionMoved: ({ job: { ref }, index, state, gpu }, previous, elapsedMs) =>
+          this.#events.emit('partition', {
+            job: ref,
+            index,
+            total,
+            state,
+            previous,
+            elapsedMs,
+            ...(gpu !== undefined && { gpu }),
+          }),
+      },
+      this.#modules.clock,
+    )
+    const ticket = new Ticket(job, requestFingerprint(request))
+    this.#tickets.set(job, ticket)
+    this.#meters.set(
+      job,
+      new JobMeter(job, this.#rates, (progress) => {
+        this.#events.emit('progress', progress)
+        ticket.report(progress, (cause) => this.#reportListener(cause))
+      }),
+    )
+    this.#queue.add(job)
+    this.#conduct(this.#settleWhenDone(ticket, request))
+    return ticket
+  }
+
+  /** Runs a job to its end, whatever that is. Never rejects. */
+  async #settleWhenDone(ticket: Ticket, request: ValidatedRequest): Promise<void> {
+    const { job } = ticket
+    const disarm = armDeadline(job)
+    const ended = afterGrace(job.signal, () => this.#settle(ticket, stopped(ticket)))
+    try {
+      this.#settle(ticket, { kind: 'completed', result: await this.#run(ticket, request) })
+    } catch (error) {
+      this.#settle(ticket, job.signal.aborted ? stopped(ticket) : { kind: 'failed', error: unexpected(error) })
+    } finally {
+      ended()
+      disarm()
+    }
+  }
+
+  /** The way of one job. */
+  async #run(ticket: Ticket, request: ValidatedRequest): Promise<ProofResult> {
+    const { job } = ticket
+    const inputs = await this.#validate(job, request)
+    this.#announce(ticket)
+    // Each partition: reserve → synthesize → prove on a device → assemble.
+    const proved = await this.#prove(job, inputs)
+    const { publicInputs } = await deriveStatement(request, { signal: job.signal })
+    const verifyMs = await verifyJob(this.#steps, job, publicInputs, proved, (bad) => this.#prove(job, inputs, bad))
+    return jobResult(job, proved, verifyMs, this.#rates)
+  }
+
+  /** What `validateRequest` could not know at once: the content of the vanilla proofs, and whether there are parameters. */
+  async #validate(job: Job, request: ValidatedRequest): Promise<PostPartition[]> {
+    await this.#circuits.find(request.circuitId)
+    job.signal.throwIfAborted()
+    const inputs = await this.#modules.takeOver(request, { signal: job.signal })
+    job.signal.throwIfAborted()
+    return inputs
+  }
+
+  #announce(ticket: Ticket): void {
+    const { job } = ticket
+    ticket.announced = true
+    this.#events.emit('queued', { job: job.ref, position: this.#queue.position(job) })
+  }
+
+  /** Proves partitions; if one fails for good, the others are stopped. */
+  async #prove(job: Job, inputs: readonly PostPartition[], which = job.partitions): Promise<ProvedPartition[]> {
+    const runs = which.map(async (partition) => {
+      try {
+        return await provePartition(this.#steps, partition, inputs[partition.index] as PostPartition)
+      } catch (error) {
+        if (!job.signal.aborted) partition.move('failed')
+        job.abort(error)
+        throw error
+      }
+    })
+    await Promise.allSettled(runs)
+    if (job.signal.aborted && isUnavailable(job.signal.reason)) await this.#circuits.forget(job.circuitId)
+    job.signal.throwIfAborted()
+    return Promise.all(runs)
+  }
+
+  /** The first outcome counts; nothing is told of a job after it. */
+  #settle(ticket: Ticket, outcome: Outcome): void {
+    const { job, announced } = ticket
+    if (ticket.ended) return
+    if (outcome.kind === 'completed') this.#meters.get(job)?.verified(1)
+    else {
+      for (const partition of job.partitions) {
+        if (announced && partition.state !== 'done' && partition.state !== 'failed') partition.move('failed')
+      }
+    }
+    if (outcome.kind === 'failed') job.error = outcome.error
+    job.move(outcome.kind)
+    const fraction = this.#meters.get(job)?.fraction ?? 0
+    this.#queue.remove(job)
+    this.#tickets.delete(job)
+    this.#meters.delete(job)
+    ticket.settle(outcome)
+    if (announced) {
+      this.#ended.add(job, fraction)
+      this.#tellOutcome(job, outcome)
+    }
+    this.#scheduler.wake()
+    if (this.#queue.size === 0) this.#events.emit('drained')
+  }
+
+  #tellOutcome({ ref, id }: Job, outcome: Outcome): void {
+    if (outcome.kind === 'completed') {
+      this.#logger.debug({ jobId: id, timings: outcome.result.timings }, 'proof done')
+      this.#events.emit('completed', { job: ref, result: outcome.result })
+    } else if (outcome.kind === 'failed') {
+      this.#logger.warn({ jobId: id, err: outcome.error }, 'job failed')
+      this.#events.emit('failed', { job: ref, error: unexpected(outcome.error) })
+    } else this.#events.emit('cancelled', { job: ref, reason: outcome.reason })
+  }
+
+  #makeSteps(): PartitionSteps {
+    const engine = this
+    return {
+      scheduler: this.#scheduler,
+      circuits: this.#circuits,
+      synthesizer: this.#synthesizer,
+      get pool() {
+        return engine.#pool as GpuPool
+      },
+      witnessBytes: (bytes) => {
+        this.#witnesses.count += Math.sign(bytes)
+        this.#witnesses.bytes += bytes
+      },
+      started: ({ job }) => {
+        if (job.state !== 'queued') return
+        job.move('active')
+        this.#events.emit('active', { job: job.ref })
+      },
+      memory: ({ job }, state, requestedBytes) =>
+        this.#events.emit('memory', {
+          state,
+          job: job.ref,
+          requestedBytes,
+          availableBytes: this.#budget.availableBytes,
+        }),
+      retry: ({ job, index }, attempt, error) => {
+        this.#logger.warn({ jobId: job.id, partition: index, attempt, err: error }, 'partition is tried again')
+        this.#events.emit('retry', { job: job.ref, index, attempt, error })
+      },
+      placed: ({ job, index }) => {
+        const { fallback } = this.#plan
+        if (fallback !== undefined) this.#events.emit('fallback', { job: job.ref, index, error: fallback })
+      },
+      progressed: ({ job }) => this.#meters.get(job)?.update(),
+      verifyFailed: ({ job, index, gpu = 0 }) => {
+        this.#pool?.verifyFailed(gpu)
+        this.#logger.error({ jobId: job.id, partition: index, gpu }, 'a finished proof does not verify')
+        this.#events.emit('verifyFailed', { job: job.ref, index, gpu })
+      },
+    }
+  }
+
+  /** Work that `close()` waits for. */
+  #conduct(work: Promise<void>): void {
+    const settled = work.catch(() => {}).finally(() => this.#conducting.delete(settled))
+    this.#conducting.add(settled)
+  }
+
+  #reportListener(thrown: unknown): void {
+    const cause = thrown instanceof Error ? thrown : new Error(String(thrown))
+    this.#events.emit('error', new Error(`onProgress failed: ${cause.message}`, { cause }))
+  }
+}
+
+function totalMemory(memory: ResolvedOptions['memory']): number {
+  try {
+    return budgetBytes(memory)
+  } catch (cause) {
+    const received = String(memory.safetyMarginBytes)
+    throw new InvalidOptionsError(`option memory.safetyMarginBytes: ${(cause as Error).message}`, {
+      details: { field: 'memory.safetyMarginBytes', expected: 'less than the memory of the machine', received },
+      cause,
+    })
+  }
+}
+
+function isUnavailable(error: unknown): boolean {
+  return ProverError.is(error) && error.code === 'ERR_SRS_UNAVAILABLE'
+}

@@ -1,0 +1,230 @@
+/**
+ * One partition's way: reserve → synthesize → prove. What it holds (memory, its place among those that synthesize, its circuit, a
+ * device) is released on every path, and only when the work that uses it has stopped.
+ */
+import type { Circuits, LoadedCircuit } from '../budget/circuits.ts'
+import type { Reservation } from '../budget/memory-budget.ts'
+import type { CompactWitness } from '../circuit/shape.ts'
+import type { GpuPool } from '../device/gpu-pool.ts'
+import { GpuValidationError, ProverError, type ProverErrorCode, SynthesisError, toErrorObject } from '../errors.ts'
+import type { PostPartition } from '../synthesis/post-partition.ts'
+import type { Synthesizer } from '../synthesis/synthesis-pool.ts'
+import type { Partition } from './job.ts'
+import type { SynthesisScheduler } from './synthesis-scheduler.ts'
+
+export interface PartitionSteps {
+  readonly scheduler: SynthesisScheduler
+  readonly circuits: Circuits
+  readonly synthesizer: Synthesizer
+  readonly pool: GpuPool
+  readonly witnessBytes: (bytes: number) => void
+  /** The partition got its memory. */
+  started(partition: Partition): void
+  memory(partition: Partition, state: 'waiting' | 'granted', bytes: number): void
+  retry(partition: Partition, attempt: number, error: ProverError): void
+  /** A device took it. */
+  placed(partition: Partition): void
+  progressed(partition: Partition): void
+  /** Its finished proof does not hold. */
+  verifyFailed(partition: Partition): void
+}
+
+export interface ProvedPartition {
+  /** 192 bytes, not verified yet. */
+  readonly proof: Uint8Array
+  readonly circuit: LoadedCircuit
+  /** What it waited for its parameters. */
+  readonly loadMs: number
+}
+
+/** Tries of each step. A fault that passes is gone at the second; what fails three times fails for good. */
+const MAX_ATTEMPTS = 3
+
+/** Faults of a worker or device and not of the job: the same work may succeed elsewhere, or after a restart. */
+const PASSING: ReadonlySet<ProverErrorCode> = new Set([
+  'ERR_WORKER_EXITED',
+  'ERR_GPU_DEVICE_LOST',
+  'ERR_GPU_OUT_OF_MEMORY',
+])
+
+/** @throws `partition.job.signal.reason` once the job is aborted, else what made the partition fail */
+export async function provePartition(
+  steps: PartitionSteps,
+  partition: Partition,
+  input: PostPartition,
+): Promise<ProvedPartition> {
+  const { job } = partition
+  using room = await reserve(steps, partition)
+  // Both need nothing of each other; what fails first stops the other, and both have stopped before the memory goes.
+  const loadedAt = job.clock.now()
+  let loadMs = 0
+  const [circuit, witness] = await together(
+    (error) => job.abort(error),
+    attempts(steps, partition, () => room.use.load({ signal: job.signal, unit: () => {} })).then((loaded) => {
+      loadMs = job.clock.now() - loadedAt
+      return loaded
+    }),
+    synthesize(steps, partition, input),
+  )
+  room.turn.synthesized()
+  const proof = await proveOnDevice(steps, partition, circuit, witness, room)
+  return { proof, circuit, loadMs }
+}
+
+interface Room extends Disposable {
+  readonly use: ReturnType<Circuits['use']>
+  readonly memory: Reservation
+  readonly turn: { synthesized(): void; leave(): void }
+}
+
+async function reserve(steps: PartitionSteps, partition: Partition): Promise<Room> {
+  const { job } = partition
+  const use = steps.circuits.use(job.circuitId, () => job.rank)
+  let waited = false
+  try {
+    const turn = await steps.scheduler.turn({
+      partition,
+      bytes: use.neededBytes,
+      signal: job.signal,
+      onWait: () => {
+        waited = true
+        steps.memory(partition, 'waiting', use.neededBytes())
+      },
+      onGrant: (memory) => {
+        if (waited) steps.memory(partition, 'granted', memory.bytes)
+        use.granted(memory)
+      },
+    })
+    const room: Room = {
+      use,
+      memory: turn.memory,
+      turn,
+      [Symbol.dispose]() {
+        turn.memory[Symbol.dispose]()
+        use[Symbol.dispose]()
+        turn.leave()
+      },
+    }
+    if (job.signal.aborted) {
+      room[Symbol.dispose]()
+      throw job.signal.reason
+    }
+    steps.started(partition)
+    return room
+  } catch (error) {
+    use[Symbol.dispose]()
+    throw error
+  }
+}
+
+function synthesize(steps: PartitionSteps, partition: Partition, input: PostPartition): Promise<CompactWitness> {
+  const { job } = partition
+  return attempts(steps, partition, async () => {
+    partition.move('synthesizing')
+    try {
+      const witness = await steps.synthesizer.synthesize(input, {
+        priority: job.rank,
+        signal: job.signal,
+        onProgress: (share) => {
+          partition.synthesisShare = share
+          steps.progressed(partition)
+        },
+      })
+      partition.synthesisShare = 1
+      partition.move('synth_done')
+      steps.progressed(partition)
+      return witness
+    } catch (error) {
+      partition.synthesisShare = 0
+      if (isPassing(error) && !job.signal.aborted) partition.move('pending')
+      throw typed(error, job.signal, (message, cause) => new SynthesisError(message, { cause }))
+    }
+  })
+}
+
+function proveOnDevice(
+  steps: PartitionSteps,
+  partition: Partition,
+  circuit: LoadedCircuit,
+  witness: CompactWitness,
+  room: Room,
+): Promise<Uint8Array> {
+  const { job } = partition
+  const bytes = witness.inputs.byteLength + witness.bits.byteLength + witness.wide.byteLength
+  const { keepPoints } = steps.circuits.require(job.circuitId)
+  return attempts(steps, partition, async () => {
+    steps.witnessBytes(bytes)
+    const occupant = { jobId: job.id, partition: partition.index }
+    using device = await steps.pool
+      .acquire(occupant, () => job.rank, job.signal)
+      .finally(() => steps.witnessBytes(-bytes))
+    partition.gpu = device.ordinal
+    partition.move('gpu')
+    steps.placed(partition)
+    // The device has it: another witness may be made ahead.
+    room.turn.leave()
+    const batch = { circuitId: job.circuitId, parameters: circuit.location, keepPoints, witnesses: [witness] }
+    try {
+      const { proofs } = await device.client.proveBatch(batch, {
+        signal: job.signal,
+        onProgress: (share) => {
+          partition.gpuShare = share
+          steps.progressed(partition)
+        },
+      })
+      const [proof] = proofs
+      if (proof === undefined || proofs.length !== 1) throw new Error(`${proofs.length} proofs came back for 1 witness`)
+      device.succeeded()
+      partition.gpuShare = 1
+      partition.move('done')
+      steps.progressed(partition)
+      return proof
+    } catch (error) {
+      partition.gpuShare = 0
+      if (isPassing(error) && !job.signal.aborted) partition.move('synth_done')
+      throw typed(error, job.signal, (message, cause) => new GpuValidationError(message, { cause }))
+    }
+  })
+}
+
+/** Runs a step, and again if it fails for a reason that may pass. */
+export async function attempts<T>(
+  steps: Pick<PartitionSteps, 'retry'>,
+  partition: Partition,
+  step: () => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await step()
+    } catch (error) {
+      if (!isPassing(error) || attempt === MAX_ATTEMPTS || partition.job.signal.aborted) throw error
+      steps.retry(partition, attempt + 1, error)
+    }
+  }
+}
+
+function isPassing(error: unknown): error is ProverError {
+  return ProverError.is(error) && PASSING.has(error.code)
+}
+
+/** For a failure outside of the steps that wrap their own. */
+export function unexpected(error: unknown): ProverError {
+  if (ProverError.is(error)) return error
+  return new SynthesisError(`unexpected failure: ${toErrorObject(error).message}`, { cause: error })
+}
+
+/** An untyped error is a bug of ours: embedders get it as the class of the step it came from, with the original as its cause. */
+function typed(error: unknown, signal: AbortSignal, wrap: (message: string, cause: unknown) => ProverError): unknown {
+  if (ProverError.is(error) || signal.aborted) return error
+  return wrap(`unexpected failure: ${toErrorObject(error).message}`, error)
+}
+
+/** Waits until both have settled, and tells of the first failure at once so that the other can be stopped. */
+async function together<A, B>(onFailure: (error: unknown) => void, a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
+  a.catch(onFailure)
+  b.catch(onFailure)
+  const [first, second] = await Promise.allSettled([a, b])
+  if (first.status === 'rejected') throw first.reason
+  if (second.status === 'rejected') throw second.reason
+  return [first.value, second.value]
+}

@@ -1,0 +1,97 @@
+/**
+ * What the callers of `prove()` hold of one job. Several calls with the same `requestId` share it; the job is cancelled when the
+ * last of them has given up.
+ */
+import type { JobProgress, ProofResult } from '../events.ts'
+import type { Job } from './job.ts'
+
+/** How a job ended. */
+export type Outcome =
+  | { readonly kind: 'completed'; readonly result: ProofResult }
+  | { readonly kind: 'failed'; readonly error: unknown }
+  | { readonly kind: 'cancelled'; readonly reason: unknown }
+
+export interface WaitOptions {
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: ((progress: JobProgress) => void) | undefined
+}
+
+export class Ticket {
+  readonly job: Job
+  /** Digest of what is asked for: two requests with the same id must agree in it. */
+  readonly fingerprint: string
+  /** True once the job was told of in a `queued` event: before that a refusal is the caller's alone to know. */
+  announced = false
+  /** Set while callers gave it up, the engine is closing, …: the job ends as cancelled and not as failed. */
+  #cancelled = false
+  #ended = false
+  #callers = 0
+  readonly #listeners = new Set<(progress: JobProgress) => void>()
+  readonly #outcome: Promise<ProofResult>
+  #resolve!: (result: ProofResult) => void
+  #reject!: (reason: unknown) => void
+
+  constructor(job: Job, fingerprint: string) {
+    this.job = job
+    this.fingerprint = fingerprint
+    this.#outcome = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+    // Every caller gets its own promise; this one may be rejected when all of them have gone.
+    this.#outcome.catch(() => {})
+  }
+
+  get cancelled(): boolean {
+    return this.#cancelled
+  }
+
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  /** One caller's share in the job. Rejects with `signal.reason` once its signal aborts, whatever becomes of the job. */
+  wait({ signal, onProgress }: WaitOptions): Promise<ProofResult> {
+    this.#callers++
+    if (onProgress !== undefined) this.#listeners.add(onProgress)
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        this.#callers--
+        if (onProgress !== undefined) this.#listeners.delete(onProgress)
+        // The last one waits with the job until its work has stopped; the others need not.
+        if (this.#callers === 0) this.cancel(signal?.reason)
+        else reject(signal?.reason)
+      }
+      signal?.addEventListener('abort', leave, { once: true })
+      this.#outcome.then(resolve, reject).finally(() => signal?.removeEventListener('abort', leave))
+    })
+  }
+
+  /** Stops the job: it ends as cancelled, with this reason. Does nothing if it is being stopped already. */
+  cancel(reason: unknown): void {
+    if (this.job.signal.aborted) return
+    this.#cancelled = true
+    this.job.abort(reason)
+  }
+
+  /** Tells the callers how far the job is. A listener that throws is reported to `onError`. */
+  report(progress: JobProgress, onError: (error: unknown) => void): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(progress)
+      } catch (error) {
+        onError(error)
+      }
+    }
+  }
+
+  /** The first outcome counts. @returns whether this was it */
+  settle(outcome: Outcome): boolean {
+    if (this.#ended) return false
+    this.#ended = true
+    this.#listeners.clear()
+    if (outcome.kind === 'completed') this.#resolve(outcome.result)
+    else this.#reject(outcome.kind === 'failed' ? outcome.error : outcome.reason)
+    return true
+  }
+}

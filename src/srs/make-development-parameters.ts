@@ -1,0 +1,86 @@
+/** The set-up itself, on a given device: draws the secrets, makes the points, writes the three files. */
+import { open, rename, rm, writeFile } from 'node:fs/promises'
+import type { CircuitShape } from '../circuit/shape.ts'
+import { wasmSetupScalars } from '../cpu/setup-scalars.ts'
+import type { ProvingDevice, Run } from '../groth16/proving-device.ts'
+import { makeMarker, shapeFingerprint } from '../params/development-marker.ts'
+import { bytesDigest, rememberDigest } from '../params/digest.ts'
+import { drawToxicWaste, type ToxicWaste } from './toxic-waste.ts'
+import { writeParameters } from './write-parameters.ts'
+
+/** Paths of what a set-up writes. Survives structured clone. */
+export interface DevelopmentFiles {
+  readonly paramsFile: string
+  readonly vkFile: string
+  readonly markerFile: string
+}
+
+/** Where a file is written before it is whole. The suffix is the set-up's own, so that two never share one. */
+export function temporaryFiles(files: DevelopmentFiles, suffix: string): DevelopmentFiles {
+  return {
+    paramsFile: `${files.paramsFile}.${suffix}.tmp`,
+    vkFile: `${files.vkFile}.${suffix}.tmp`,
+    markerFile: `${files.markerFile}.${suffix}.tmp`,
+  }
+}
+
+export async function removeFiles(files: DevelopmentFiles): Promise<void> {
+  await Promise.all([files.paramsFile, files.vkFile, files.markerFile].map((file) => rm(file, { force: true })))
+}
+
+/** The scalars are about a tenth of the time. */
+const SCALARS_SHARE = 0.1
+
+/**
+ * Makes development parameters. Files appear under their names only when all are whole.
+ * @param toxic a test seam. Left out, fresh secrets are drawn
+ * @throws `run.signal.reason` once the signal aborts; nothing is left behind then
+ */
+export async function makeDevelopmentParameters(
+  device: ProvingDevice,
+  shape: CircuitShape,
+  files: DevelopmentFiles,
+  suffix: string,
+  run: Run,
+  toxic: ToxicWaste = drawToxicWaste(shape.log2Domain),
+): Promise<void> {
+  run.signal.throwIfAborted()
+  const temporary = temporaryFiles(files, suffix)
+  try {
+    const scalars = await wasmSetupScalars(shape, toxic, {
+      signal: run.signal,
+      unit: (share) => run.unit(SCALARS_SHARE * share),
+    })
+    const handle = await open(temporary.paramsFile, 'wx')
+    const points: Run = {
+      signal: run.signal,
+      unit: (share) => run.unit(SCALARS_SHARE + (1 - SCALARS_SHARE) * share),
+    }
+    const written = await (async () => {
+      try {
+        return await writeParameters(device, shape, toxic, scalars, handle, points)
+      } finally {
+        await handle.close()
+      }
+    })()
+    const marker = makeMarker({
+      circuit_id: shape.circuitId,
+      circuit_fingerprint: shapeFingerprint(shape),
+      params_bytes: written.paramsBytes,
+      params_digest: written.paramsDigest,
+      vk_digest: bytesDigest(written.verifyingKey),
+      created: new Date().toISOString(),
+    })
+    await writeFile(temporary.vkFile, written.verifyingKey)
+    await writeFile(temporary.markerFile, `${JSON.stringify(marker, undefined, 2)}\n`)
+    run.signal.throwIfAborted()
+    // The large file comes last: parameters are there once it is.
+    await rename(temporary.vkFile, files.vkFile)
+    await rename(temporary.markerFile, files.markerFile)
+    await rename(temporary.paramsFile, files.paramsFile)
+    await rememberDigest(files.paramsFile, written.paramsDigest)
+    run.unit(1)
+  } finally {
+    await removeFiles(temporary)
+  }
+}

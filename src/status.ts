@@ -1,0 +1,174 @@
+/** A plain snapshot of everything an engine has in hand: cheap enough to poll twice a second. */
+import type { MemoryBudget } from './budget/memory-budget.ts'
+import type { ResidentRow } from './budget/residency.ts'
+import type { CircuitId, ProofKind } from './circuit/circuit-id.ts'
+import type { DeviceRow } from './device/gpu-pool.ts'
+import { ProverError, type ProverErrorCode } from './errors.ts'
+import type { JobRef, PartitionState } from './events.ts'
+import type { Job, JobState } from './queue/job.ts'
+import type { Priority } from './request/proof-request.ts'
+import type { SrsEntryStatus } from './srs/srs-store.ts'
+
+export interface JobStatus {
+  readonly job: JobRef
+  readonly state: JobState
+  readonly priority: Priority
+  readonly deadline?: Date
+  readonly fraction: number
+  readonly errorCode?: ProverErrorCode
+  /** Since `prove()` was called. */
+  readonly startedMsAgo: number
+  readonly partitions: readonly {
+    readonly index: number
+    readonly state: PartitionState
+    readonly synthesisMs?: number
+    readonly gpuMs?: number
+  }[]
+}
+
+export interface EngineStatus {
+  readonly state: 'starting' | 'running' | 'closing' | 'closed'
+  readonly uptimeMs: number
+  readonly memory: {
+    readonly totalBytes: number
+    readonly usedBytes: number
+    readonly availableBytes: number
+    /** Requests that wait for memory. */
+    readonly waiting: number
+  }
+  readonly synthesis: { readonly maxConcurrent: number; readonly active: number }
+  readonly queue: { readonly queued: number; readonly active: number }
+  /** Jobs in hand in order of service, then those that ended within the last minute, the latest first. */
+  readonly jobs: readonly JobStatus[]
+  /** One row a worker. */
+  readonly gpus: readonly DeviceRow[]
+  /** Circuit shapes held. */
+  readonly shapes: readonly { readonly circuitId: CircuitId; readonly bytes: number }[]
+  /** Bytes between phases: witnesses waiting for a device, staging buffers. */
+  readonly buffers: { readonly witnesses: number; readonly witnessBytes: number; readonly stagingBytes: number }
+  readonly srs: readonly {
+    readonly circuitId: CircuitId
+    readonly bytes: number
+    readonly residency: 'device' | 'host' | 'streamed'
+    readonly development: boolean
+    readonly idleMs: number
+    readonly evictable: boolean
+  }[]
+  /** Why there is no GPU, if there is none. */
+  readonly gpuUnavailable?: string
+  readonly totals: {
+    readonly completed: Readonly<Record<ProofKind, number>>
+    readonly failed: Readonly<Record<ProofKind, number>>
+  }
+}
+
+/** How long a job that ended is still listed. */
+const RETENTION_MS = 60_000
+
+/** Rows kept of jobs that ended: a stream of short jobs must not fill the memory within the minute. */
+const MOST_ENDED = 100
+
+/** Counts and rows of jobs that ended. */
+export class EndedJobs {
+  readonly completed: Record<ProofKind, number> = zeroes()
+  readonly failed: Record<ProofKind, number> = zeroes()
+  #rows: { readonly endedAt: number; readonly createdAt: number; readonly row: JobStatus }[] = []
+
+  add(job: Job, fraction: number): void {
+    if (job.state === 'completed') this.completed[job.ref.kind]++
+    if (job.state === 'failed') this.failed[job.ref.kind]++
+    const now = job.clock.now()
+    this.#rows.unshift({ endedAt: now, createdAt: job.createdAt, row: jobStatus(job, fraction) })
+    this.#drop(now)
+  }
+
+  rows(now: number): JobStatus[] {
+    this.#drop(now)
+    return this.#rows.map(({ row, createdAt }) => ({ ...row, startedMsAgo: now - createdAt }))
+  }
+
+  #drop(now: number): void {
+    this.#rows = this.#rows.filter(({ endedAt }) => now - endedAt < RETENTION_MS).slice(0, MOST_ENDED)
+  }
+}
+
+const zeroes = (): Record<ProofKind, number> => ({
+  'porep-c2': 0,
+  'snap-update': 0,
+  'window-post': 0,
+  'winning-post': 0,
+})
+
+export function jobStatus(job: Job, fraction: number): JobStatus {
+  return {
+    job: job.ref,
+    state: job.state,
+    priority: job.priority,
+    ...(job.deadline !== undefined && { deadline: job.deadline }),
+    fraction,
+    ...(ProverError.is(job.error) && { errorCode: job.error.code }),
+    startedMsAgo: job.clock.now() - job.createdAt,
+    partitions: job.partitions.map(({ index, state, synthesisMs, gpuMs }) => ({
+      index,
+      state,
+      ...(synthesisMs !== undefined && { synthesisMs }),
+      ...(gpuMs !== undefined && { gpuMs }),
+    })),
+  }
+}
+
+/** What a snapshot is made of. */
+export interface StatusSources {
+  readonly state: EngineStatus['state']
+  readonly uptimeMs: number
+  readonly budget: MemoryBudget
+  readonly synthesis: EngineStatus['synthesis']
+  readonly jobs: readonly JobStatus[]
+  readonly ended: EndedJobs
+  readonly now: number
+  readonly devices: readonly DeviceRow[]
+  readonly residents: readonly ResidentRow[]
+  readonly parameters: readonly SrsEntryStatus[]
+  readonly witnesses: { readonly count: number; readonly bytes: number }
+  /** Bytes of a resident circuit that are its points; 0 if they are streamed. */
+  readonly pointBytes: (circuitId: CircuitId) => number
+  readonly gpuUnavailable: string | undefined
+}
+
+export function snapshot(sources: StatusSources): EngineStatus {
+  const { budget, jobs, ended, residents, parameters, pointBytes, gpuUnavailable } = sources
+  const resident = new Map(residents.map((row) => [row.circuitId, row]))
+  return {
+    state: sources.state,
+    uptimeMs: sources.uptimeMs,
+    memory: {
+      totalBytes: budget.totalBytes,
+      usedBytes: budget.usedBytes,
+      availableBytes: budget.availableBytes,
+      waiting: budget.waiting,
+    },
+    synthesis: sources.synthesis,
+    queue: {
+      queued: jobs.filter(({ state }) => state === 'queued').length,
+      active: jobs.filter(({ state }) => state === 'active').length,
+    },
+    jobs: [...jobs, ...ended.rows(sources.now)],
+    gpus: sources.devices,
+    shapes: residents.map(({ circuitId, bytes }) => ({ circuitId, bytes: bytes - pointBytes(circuitId) })),
+    // Nothing is staged: witnesses lie in memory that the device's threads read in place.
+    buffers: { witnesses: sources.witnesses.count, witnessBytes: sources.witnesses.bytes, stagingBytes: 0 },
+    srs: parameters.map(({ circuitId, development, references, idleMs }) => {
+      const bytes = pointBytes(circuitId)
+      return {
+        circuitId,
+        bytes,
+        residency: bytes > 0 ? 'device' : 'streamed',
+        development,
+        idleMs,
+        evictable: references === 0 && resident.get(circuitId)?.evictable === true,
+      }
+    }),
+    ...(gpuUnavailable !== undefined && { gpuUnavailable }),
+    totals: { completed: { ...ended.completed }, failed: { ...ended.failed } },
+  }
+}

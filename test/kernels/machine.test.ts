@@ -1,0 +1,197 @@
+/** The walker of `circuit.wasm` on small circuits, against walks on bigints, and on real PoSt partitions, against the reference. */
+import { describe, expect, it } from 'vitest'
+import { circuitShape } from '../../src/circuit/circuit-shape.ts'
+import type { ConstraintSystem } from '../../src/circuit/constraint-system.ts'
+import { circuitDigest } from '../../src/circuit/digest.ts'
+import { allocateBits } from '../../src/circuit/gadgets/boolean.ts'
+import { insert } from '../../src/circuit/gadgets/insertion.ts'
+import { allocateNum, enforceEqual, inputize } from '../../src/circuit/gadgets/num.ts'
+import { packIntoInputs } from '../../src/circuit/gadgets/packing.ts'
+import { poseidon } from '../../src/circuit/gadgets/poseidon.ts'
+import type { CircuitShape, CompactWitness, Variable } from '../../src/circuit/shape.ts'
+import { walkRows } from '../../src/circuit/walk-rows.ts'
+import { CircuitMachine } from '../../src/cpu/circuit-machine.ts'
+import { SynthesisError } from '../../src/errors.ts'
+import { FR_MODULUS, frFromBytes, frToBytes } from '../../src/field/fr.ts'
+import type { Run } from '../../src/groth16/proving-device.ts'
+import { takeOver } from '../../src/request/partitions.ts'
+import type { ProofRequest } from '../../src/request/proof-request.ts'
+import { validateRequest } from '../../src/request/validate.ts'
+import { openPartition } from '../../src/synthesis/post-partition.ts'
+import { fillPostWitness } from '../../src/synthesis/post-witness.ts'
+import { assign, compactWitness, firstUnsatisfied, gadgetShape, referenceHasher } from '../support/circuits.ts'
+import { window3Request, windowRequest, winning32Request, winningRequest } from '../support/fixtures.ts'
+import { frStream } from '../support/fr-vectors.ts'
+import { tinyCircuit, tinyWitness } from '../support/tiny-circuit.ts'
+import { vectorJson } from '../support/vectors.ts'
+
+const machine = new CircuitMachine()
+
+/** Two instances of a subtree that share a variable of the root, nested templates, inputs and constants. */
+function synthesizeForest(cs: ConstraintSystem): void {
+  const shared = allocateNum(cs)
+  inputize(cs, shared)
+  for (let tree = 0; tree < 3; tree++) {
+    cs.template('tree', { nums: [shared] }, (body, { nums: [outer] }) => {
+      const leaf = allocateNum(body)
+      const bits = allocateBits(body, 3)
+      const siblings = Array.from({ length: 7 }, () => allocateNum(body))
+      const root = poseidon(body, insert(body, leaf, bits, siblings))
+      packIntoInputs(body, bits)
+      enforceEqual(body, poseidon(body, [root, outer as Variable]), poseidon(body, [root, outer as Variable]))
+      return {}
+    })
+  }
+}
+
+function forestWitness(): CompactWitness {
+  const next = frStream(3)
+  const shared = next()
+  const places = [0, 5, 7]
+  return compactWitness({
+    inputs: [shared, ...places.map(BigInt)],
+    bits: places.flatMap((place) => [place & 1, (place >> 1) & 1, place >> 2]),
+    wide: [shared, 0n, FR_MODULUS - 1n, ...Array.from({ length: 22 }, next)],
+  })
+}
+
+async function witnessesOf(request: ProofRequest): Promise<CompactWitness[]> {
+  return (await takeOver(validateRequest(request))).map((partition) => fillPostWitness(openPartition(partition)))
+}
+
+function copyOf({ inputs, bits, wide }: CompactWitness): { inputs: Uint8Array; bits: Uint8Array; wide: Uint8Array } {
+  return { inputs: Uint8Array.from(inputs), bits: Uint8Array.from(bits), wide: Uint8Array.from(wide) }
+}
+
+const scalarsOf = (bytes: Uint8Array): bigint[] =>
+  Array.from({ length: bytes.length / 32 }, (_, i) => frFromBytes(bytes, 32 * i))
+
+describe('on small circuits', () => {
+  const circuits: [string, CircuitShape, CompactWitness][] = [
+    ['tiny', tinyCircuit(), tinyWitness(3n, 1)],
+    ['tiny at r − 1', tinyCircuit(), tinyWitness(FR_MODULUS - 1n, 0)],
+    ['forest', gadgetShape(synthesizeForest), forestWitness()],
+  ]
+
+  it.each(circuits)('hashes rows like the reference walker: %s', async (_, shape) => {
+    for (const every of [undefined, 1, 7]) {
+      expect(await circuitDigest(shape, machine, { every })).toEqual(
+        await circuitDigest(shape, referenceHasher, { every }),
+      )
+    }
+  })
+
+  it.each(circuits)('derives the same assignment, and every row holds: %s', async (_, shape, witness) => {
+    const circuit = machine.load(shape)
+    const { inputs, aux } = assign(shape, witness)
+    expect(firstUnsatisfied(shape, { inputs, aux })).toBe(-1)
+    expect(scalarsOf(await machine.expand(circuit, witness))).toEqual([...inputs, ...aux])
+    expect((await machine.check(circuit, witness)).failure).toBeUndefined()
+    circuit.release()
+  })
+
+  it('finds the same first failing row as the bigint checker, for every flipped bit and changed scalar', async () => {
+    const [, shape, witness] = circuits[2] as [string, CircuitShape, CompactWitness]
+    const circuit = machine.load(shape)
+    const { bits, wide } = shape.root.totals
+    const changes: ((copy: ReturnType<typeof copyOf>) => void)[] = [
+      ...Array.from({ length: bits }, (_, i) => (copy: ReturnType<typeof copyOf>) => {
+        copy.bits[i >> 3] = (copy.bits[i >> 3] as number) ^ (1 << (i & 7))
+      }),
+      // Other leaves and siblings only make other hashes; scalar 0 is an input as well.
+      ...[0].map((i) => (copy: ReturnType<typeof copyOf>) => copy.wide.set(frToBytes(5n), 32 * i)),
+      ...[1, 2, 3].map((i) => (copy: ReturnType<typeof copyOf>) => copy.inputs.set(frToBytes(6n), 32 * i)),
+    ]
+    expect(wide).toBe(25)
+    for (const change of changes) {
+      const copy = copyOf(witness)
+      change(copy)
+      const expected = firstUnsatisfied(shape, assign(shape, copy))
+      const { failure } = await machine.check(circuit, copy)
+      expect(failure?.row).toBe(expected)
+      expect(expected).toBeGreaterThanOrEqual(0)
+    }
+    circuit.release()
+  })
+
+  it('names template and instance of a failing row', async () => {
+    const [, shape, witness] = circuits[2] as [string, CircuitShape, CompactWitness]
+    const circuit = machine.load(shape)
+    const copy = copyOf(witness)
+    copy.bits[0] = (copy.bits[0] as number) ^ (1 << 4)
+    const { failure } = await machine.check(circuit, copy)
+    expect(failure).toMatchObject({ template: 'tree', path: 'tree[1]' })
+    const places: string[] = []
+    walkRows(shape, ({ index, template }) => places.push(`${index} ${template.name}`))
+    expect(places).toContain(`${failure?.row} ${failure?.template}`)
+    circuit.release()
+  })
+
+  it('refuses a witness of other lengths, and one that is not canonical', async () => {
+    const [, shape, witness] = circuits[2] as [string, CircuitShape, CompactWitness]
+    const circuit = machine.load(shape)
+    const short = { ...copyOf(witness), wide: witness.wide.subarray(32) }
+    await expect(machine.check(circuit, short)).rejects.toThrow(SynthesisError)
+    const odd = copyOf(witness)
+    odd.wide.fill(0xff, 64, 96)
+    await expect(machine.check(circuit, odd)).rejects.toThrow('Scalar 2 of the witness (wide) is not below r')
+    const two = copyOf(witness)
+    two.inputs[0] = 2
+    await expect(machine.check(circuit, two)).rejects.toThrow('Input 0 of the witness is not 1')
+    circuit.release()
+  })
+
+  it('stops when the signal aborts, and gives all memory back', async () => {
+    const shape = circuitShape('winning-2k')
+    const before = machine.arena.usedBytes
+    const controller = new AbortController()
+    const reason = new Error('enough')
+    const run: Run = { signal: controller.signal, unit: () => controller.abort(reason) }
+    await expect(machine.hashRows(shape, new Uint8Array(24), undefined, run)).rejects.toBe(reason)
+    expect(machine.arena.usedBytes).toBe(before)
+  })
+})
+
+describe('on PoSt circuits', () => {
+  it.each([
+    ['wpost-8m', 'window-8MiB'],
+    ['winning-2k', 'winning-2KiB'],
+    ['winning-32g', 'winning-32GiB'],
+  ] as const)('gives the digests of %s', async (circuitId, file) => {
+    const { kind: _kind, size: _size, ...expected } = vectorJson(`shapes/${file}.json`)
+    const digest = await circuitDigest(circuitShape(circuitId), machine, { every: expected.every })
+    expect(digest).toEqual(expected)
+  })
+
+  it.each([
+    ['window', 'wpost-2k', windowRequest, '2KiB/a/witness-window.json'],
+    ['window-3', 'wpost-2k', window3Request, '2KiB/a/witness-window-3.json'],
+    ['winning', 'winning-2k', winningRequest, '2KiB/a/witness-winning.json'],
+    ['winning of 32 GiB', 'winning-32g', winning32Request, '32GiB/witness-winning.json'],
+  ] as const)('gives the witness digests of %s', async (_, circuitId, request, file) => {
+    const circuit = machine.load(circuitShape(circuitId))
+    const witnesses = await witnessesOf(request())
+    const { partitions } = vectorJson(file)
+    expect(witnesses).toHaveLength(partitions.length)
+    for (const [k, witness] of witnesses.entries()) {
+      const { failure, digests } = await machine.check(circuit, witness, { digests: true })
+      const { inputs_digest, aux_digest, products } = partitions[k]
+      expect(failure).toBeUndefined()
+      expect(digests).toEqual({ inputs: inputs_digest, aux: aux_digest, products })
+    }
+    circuit.release()
+  })
+
+  it('finds a flipped index bit in its sector and challenge', async () => {
+    const shape = circuitShape('wpost-2k')
+    const circuit = machine.load(shape)
+    const [witness] = (await witnessesOf(windowRequest())) as [CompactWitness]
+    const copy = copyOf(witness)
+    // Sector 1, challenge 4: 6 bits a leaf number, 10 challenges a sector.
+    const bit = (10 + 4) * 6 + 2
+    copy.bits[bit >> 3] = (copy.bits[bit >> 3] as number) ^ (1 << (bit & 7))
+    const { failure } = await machine.check(circuit, copy)
+    expect(failure?.path).toMatch(/^post-sector\[1\]\/post-challenge\[5\]/)
+    circuit.release()
+  })
+})
