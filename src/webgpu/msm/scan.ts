@@ -1,0 +1,63 @@
+/** Exclusive prefix sums of u32 values on the device: blocks of 1,024, level by level. */
+import type { Commands } from '../commands.ts'
+import type { Gpu } from '../gpu.ts'
+import type { Kernel } from '../kernel.ts'
+
+const BLOCK = 1024
+
+const scanKernel: Kernel = {
+  name: 'scan',
+  fields: [],
+  parts: ['invocation.wgsl', 'msm/scan.wgsl'],
+  entry: 'scan_blocks',
+  bindings: ['read', 'read_write', 'read_write', 'uniform'],
+}
+const addKernel: Kernel = {
+  name: 'scan add',
+  fields: [],
+  parts: ['invocation.wgsl', 'msm/scan-add.wgsl'],
+  entry: 'add_blocks',
+  bindings: ['read_write', 'read', 'uniform'],
+}
+
+export const SCAN_KERNELS: readonly Kernel[] = [scanKernel, addKernel]
+
+/** Buffers of the upper levels for scans of up to `count` values. */
+export class Scan {
+  readonly #gpu: Gpu
+  /** Of each level: its blocks' totals, and their prefix sums. */
+  readonly #levels: readonly { readonly totals: GPUBuffer; readonly offsets: GPUBuffer }[]
+
+  private constructor(gpu: Gpu, levels: readonly { readonly totals: GPUBuffer; readonly offsets: GPUBuffer }[]) {
+    this.#gpu = gpu
+    this.#levels = levels
+  }
+
+  static async create(gpu: Gpu, count: number): Promise<Scan> {
+    const levels: { totals: GPUBuffer; offsets: GPUBuffer }[] = []
+    for (let blocks = Math.ceil(count / BLOCK); ; blocks = Math.ceil(blocks / BLOCK)) {
+      levels.push({
+        totals: await gpu.allocate(4 * blocks, 'block totals'),
+        offsets: await gpu.allocate(4 * blocks, 'block offsets'),
+      })
+      if (blocks === 1) return new Scan(gpu, levels)
+    }
+  }
+
+  /** Records sums[i] = values[0] + … + values[i − 1] for i < count. */
+  record(commands: Commands, values: GPUBuffer, sums: GPUBuffer, count: number, level = 0): void {
+    const { totals, offsets } = this.#levels[level] as { totals: GPUBuffer; offsets: GPUBuffer }
+    const blocks = Math.ceil(count / BLOCK)
+    commands.dispatch(scanKernel, { buffers: [values, sums, totals], params: [count], workgroups: blocks })
+    if (blocks === 1) return
+    this.record(commands, totals, offsets, blocks, level + 1)
+    commands.dispatch(addKernel, { buffers: [sums, offsets], params: [count], workgroups: Math.ceil(count / 256) })
+  }
+
+  release(): void {
+    for (const { totals, offsets } of this.#levels) {
+      this.#gpu.release(totals)
+      this.#gpu.release(offsets)
+    }
+  }
+}

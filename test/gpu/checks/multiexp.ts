@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { decodeSumG1, decodeSumG2, encodeG1, encodeG2 } from '../../../src/curve/encoding.ts'
+import type { Group } from '../../../src/webgpu/curve/batch-affine.ts'
+import { importPoints } from '../../../src/webgpu/curve/import-points.ts'
+import { multiexp } from '../../../src/webgpu/msm/multiexp.ts'
+import { FR } from '../../../src/webgpu/prelude/digit-field.ts'
+import { bufferOf, type Check, dirtyBuffer, plainWords, Random, readWords } from '../harness.ts'
+import { type Affine, packPoints, randomPoints, referenceSum, toNoble, unpackPoints } from '../points.ts'
+
+const run = { signal: new AbortController().signal, unit: () => {} }
+
+const encoded = (group: Group, point: Affine): Uint8Array =>
+  group === 'g1' ? encodeG1(toNoble('g1', point) as never) : encodeG2(toNoble('g2', point) as never)
+
+const affine = (group: Group, bytes: Uint8Array): Affine => {
+  const point = group === 'g1' ? decodeSumG1(bytes) : decodeSumG2(bytes)
+  if (point.is0()) return undefined
+  const { x, y } = point.toAffine() as { x: unknown; y: unknown }
+  return typeof x === 'bigint'
+    ? [x, y as bigint]
+    : [x, y].flatMap((element) => [(element as { c0: bigint }).c0, (element as { c1: bigint }).c1])
+}
+
+const r = FR.modulus
+const SCALARS: Record<string, (i: number, random: Random) => bigint> = {
+  random: (_, random) => random.below(r),
+  edges: (i) => [0n, 1n, 2n, r - 1n, r - 2n, (r - 1n) / 2n, (r + 1n) / 2n][i % 7] as bigint,
+  'all 0': () => 0n,
+  'all 1': () => 1n,
+  'all equal': () => 0x1234567890abcdefn ** 3n,
+}
+
+const sum =
+  (group: Group, count: number, scalarsOf: string, window: number, slicePairs: number): Check =>
+  async (gpu) => {
+    const random = new Random()
+    // Few distinct points, so that equal and opposite ones meet in buckets.
+    const distinct = randomPoints(group, Math.min(count, 40) || 1, random)
+    const points = Array.from({ length: count }, (_, i) => distinct[i % distinct.length])
+    const scalar = SCALARS[scalarsOf] as (i: number, random: Random) => bigint
+    const skipped = 3
+    const scalars = Array.from({ length: count + skipped }, (_, i) =>
+      i < skipped ? r - 5n : scalar(i - skipped, random),
+    )
+    const words = new Uint32Array(8 * scalars.length)
+    for (const [i, value] of scalars.entries()) words.set(plainWords(value, 8), 8 * i)
+    const pointBuffer = await bufferOf(gpu, packPoints(points, group), 'points')
+    const scalarBuffer = await bufferOf(gpu, words, 'scalars')
+    const used = gpu.usedBytes
+    const bytes = await multiexp(gpu, group, pointBuffer, scalarBuffer, skipped, count, run, { window, slicePairs })
+    assert.equal(gpu.usedBytes, used, 'every work buffer is released')
+    gpu.release(pointBuffer)
+    gpu.release(scalarBuffer)
+    const terms = points.map((point, i) => ({ point, scalar: scalars[i + skipped] as bigint }))
+    assert.deepEqual(affine(group, bytes), referenceSum(group, terms))
+  }
+
+const imports =
+  (group: Group): Check =>
+  async (gpu) => {
+    const points = randomPoints(group, 67, new Random())
+    const bytes = Buffer.concat(points.map((point) => encoded(group, point)))
+    const load = async (data: Uint8Array): Promise<{ bad: number | undefined; points: Affine[] }> => {
+      const source = await bufferOf(gpu, new Uint32Array(new Uint8Array(data).buffer), 'encoded')
+      const target = await dirtyBuffer(gpu, data.byteLength, 'points')
+      const bad = await importPoints(gpu, group, source, target, points.length)
+      const packed = await readWords(gpu, target, data.byteLength / 4)
+      gpu.release(source)
+      gpu.release(target)
+      return { bad, points: unpackPoints(packed, group) }
+    }
+    const good = await load(bytes)
+    assert.equal(good.bad, undefined)
+    assert.deepEqual(good.points, points)
+    const size = bytes.length / points.length
+    const spoil = async (index: number, change: (point: Buffer) => unknown): Promise<number | undefined> => {
+      const copy = Buffer.from(bytes)
+      change(copy.subarray(index * size, (index + 1) * size))
+      return (await load(copy)).bad
+    }
+    const p = Buffer.from(
+      '1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaab',
+      'hex',
+    )
+    assert.equal(
+      await spoil(5, (point) => point.writeUInt8(point.readUInt8(size - 1) ^ 1, size - 1)),
+      5,
+      'off the curve',
+    )
+    assert.equal(await spoil(66, (point) => p.copy(point, size - 48)), 66, 'a coordinate equal to p')
+    assert.equal(await spoil(0, (point) => point.fill(0).writeUInt8(0x40)), 0, 'infinity')
+    assert.equal(
+      await spoil(1, (point) => point.writeUInt8(point.readUInt8(0) | 0x80)),
+      1,
+      'the flag of a compressed point',
+    )
+  }
+
+export const multiexpChecks: Record<string, Check> = {
+  'g1: points from big-endian bytes': imports('g1'),
+  'g2: points from big-endian bytes': imports('g2'),
+  'g1: sum of 0 points': sum('g1', 0, 'random', 4, 128),
+  'g1: sum of 1 point': sum('g1', 1, 'random', 4, 128),
+  'g1: sum of 2 points': sum('g1', 2, 'edges', 3, 128),
+  'g1: sum of 3 points': sum('g1', 3, 'random', 5, 128),
+  'g1: sum of 65 points, edge scalars': sum('g1', 65, 'edges', 4, 512),
+  'g1: sum of 63 points, all scalars 0': sum('g1', 63, 'all 0', 4, 512),
+  'g1: sum of 127 points, all scalars 1': sum('g1', 127, 'all 1', 4, 512),
+  'g1: sum of 128 points, all scalars equal': sum('g1', 128, 'all equal', 7, 512),
+  'g1: sum of 257 points': sum('g1', 257, 'random', 6, 4096),
+  'g2: sum of 33 points': sum('g2', 33, 'edges', 4, 512),
+}
