@@ -108,7 +108,10 @@ export class Gpu {
         buffer: { type: binding === 'uniform' ? 'uniform' : binding === 'read' ? 'read-only-storage' : 'storage' },
       })),
     })
+    // Faults of the source are told by getCompilationInfo below; the scope only keeps them from the console.
+    this.device.pushErrorScope('validation')
     const module = this.device.createShaderModule({ label: kernel.name, code: composeKernel(kernel) })
+    this.device.popErrorScope().catch(() => {})
     try {
       const pipeline = await this.device.createComputePipelineAsync({
         label: kernel.name,
@@ -116,14 +119,14 @@ export class Gpu {
         compute: { module, entryPoint: kernel.entry, constants: kernel.overrides ?? {} },
       })
       return { kernel, pipeline, layout }
-    } catch (cause) {
+    } catch (error) {
       if (this.#lost !== undefined) throw this.#lost
       const { messages } = await module.getCompilationInfo()
       const first = messages.find((message) => message.type === 'error')
-      throw new GpuValidationError(
-        `Kernel ${kernel.name} was refused: ${first === undefined ? String(cause) : `line ${first.lineNum}: ${first.message}`}`,
-        { cause, details: { device: this.info.name } },
-      )
+      const reason = first === undefined ? (error as Error).message : `line ${first.lineNum}: ${first.message}`
+      throw new GpuValidationError(`Kernel ${kernel.name} was refused: ${reason}`, {
+        details: { device: this.info.name },
+      })
     }
   }
 

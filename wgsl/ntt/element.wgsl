@@ -7,7 +7,7 @@ fn low_half(w: u32) -> i32 { return (i32(w) << 16u) >> 16u; }
 fn high_half(w: u32) -> i32 { return i32(w) >> 16u; }
 fn halves(a: i32, b: i32) -> u32 { return (u32(a) & 0xffffu) | (u32(b) << 16u); }
 
-fn put(slot: u32, a: FR) {
+fn store_element(slot: u32, a: FR) {
   shared_words[slot] = halves(a.d0, a.d1);
   shared_words[ELEMENTS + slot] = halves(a.d2, a.d3);
   shared_words[2u * ELEMENTS + slot] = halves(a.d4, a.d5);
@@ -20,7 +20,7 @@ fn put(slot: u32, a: FR) {
   shared_words[9u * ELEMENTS + slot] = u32(a.d18);
 }
 
-fn get(slot: u32) -> FR {
+fn load_element(slot: u32) -> FR {
   let w0 = shared_words[slot];
   let w1 = shared_words[ELEMENTS + slot];
   let w2 = shared_words[2u * ELEMENTS + slot];

@@ -34,7 +34,7 @@ fn ntt_pass(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
     let column = first_column + slot % columns;
     if (column < all_columns) {
       let at = address(column, slot / columns, stride);
-      if (params.plain == 1u) { put(slot, fr_from_plain(elements[at])); } else { put(slot, fr_unpack(elements[at])); }
+      if (params.plain == 1u) { store_element(slot, fr_from_plain(elements[at])); } else { store_element(slot, fr_unpack(elements[at])); }
     }
   }
   for (var k = 0u; k < params.bits; k++) {
@@ -49,25 +49,25 @@ fn ntt_pass(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
       let upper = ((butterfly / half) * 2u * half + t) * columns + place;
       let lower = upper + half * columns;
       let exponent = (t * stride + column % stride) << (params.level + l);
-      let u = get(upper);
-      let v = get(lower);
+      let u = load_element(upper);
+      let v = load_element(lower);
       let in_time = params.in_time == 1u;
       var factor = fr_unpack(root(exponent));
       if (params.inverse == 1u && exponent > 0u) { factor = fr_neg(factor); }
       let product = fr_mul(fr_select(fr_sub(u, v), v, in_time), factor);
-      put(upper, fr_add(u, fr_select(v, product, in_time)));
-      put(lower, fr_select(product, fr_sub(u, product), in_time));
+      store_element(upper, fr_add(u, fr_select(v, product, in_time)));
+      store_element(lower, fr_select(product, fr_sub(u, product), in_time));
     }
   }
   workgroupBarrier();
   for (var slot = local; slot < ELEMENTS; slot += 128u) {
     let column = first_column + slot % columns;
-    if (column < all_columns) { elements[address(column, slot / columns, stride)] = fr_pack(fr_tidy(get(slot))); }
+    if (column < all_columns) { elements[address(column, slot / columns, stride)] = fr_pack(fr_tidy(load_element(slot))); }
   }
 }
 
 fn address(column: u32, t: u32, stride: u32) -> u32 {
-  return ((column / stride) * stride << params.bits) + t * stride + column % stride;
+  return (((column / stride) * stride) << params.bits) + t * stride + column % stride;
 }
 
 fn root(exponent: u32) -> FRPacked {

@@ -1,0 +1,13 @@
+import type { Check } from '../harness.ts'
+import { batchAffineChecks } from './batch-affine.ts'
+import { fieldChecks } from './field.ts'
+import { multiexpChecks } from './multiexp.ts'
+import { nttChecks } from './ntt.ts'
+
+/** Every check of a kernel, by name. */
+export const checks: Readonly<Record<string, Check>> = {
+  ...fieldChecks,
+  ...batchAffineChecks,
+  ...multiexpChecks,
+  ...nttChecks,
+}
