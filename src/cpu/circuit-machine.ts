@@ -15,7 +15,6 @@ import { CircuitTables, CONTEXT_BYTES, placeBytes } from './circuit-machine/tabl
 
 /** Rows walked in one call, some 50 ms of hashing or evaluating. */
 const ROWS_PER_PIECE = 32_768
-/** Rows whose aux variables are held at a time while a witness is checked: some 64 MB. */
 const ROWS_PER_SECTION = 2 ** 21
 const SCRATCH_BYTES = 2 ** 20
 const BLAKE2S_STATE_BYTES = 128
@@ -57,6 +56,11 @@ export interface CheckResult {
 export interface CheckOptions {
   /** Also compute {@link CheckResult.digests}. */
   readonly digests?: boolean | undefined
+  /**
+   * Rows whose aux variables are in memory at a time, where the circuit can be cut.
+   * @default 2^21, some 64 MB
+   */
+  readonly rowsPerSection?: number | undefined
   readonly run?: Run | undefined
 }
 
@@ -147,7 +151,7 @@ export class CircuitMachine implements RowHasher {
   async check(circuit: CircuitTables, witness: CompactWitness, options: CheckOptions = {}): Promise<CheckResult> {
     const { shape } = circuit
     const { exports } = this
-    const plan = planCircuit(shape, circuit.image, ROWS_PER_PIECE, ROWS_PER_SECTION)
+    const plan = planCircuit(shape, circuit.image, ROWS_PER_PIECE, options.rowsPerSection ?? ROWS_PER_SECTION)
     return await this.#withWitness(shape, witness, async (fields) => {
       const largest = plan.sections.slice(1).reduce((most, { aux }) => Math.max(most, aux), 0)
       const fixedKeys = shape.inputs + plan.commonAux

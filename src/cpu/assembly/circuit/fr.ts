@@ -40,7 +40,7 @@ const INVERSE_TOP: u64 = 144720
 // This instance's scratch. Globals of WebAssembly belong to an instance, not to the shared memory.
 /** 18 columns. */
 export let columns: usize = 0
-/** Eight limb records for use within one exported function. */
+/** Eight limb records: 0 of products, 1 to 3 of vectors, 4 and 5 of S-boxes, 6 and 7 of inversions and permutations. */
 export let temporary: usize = 0
 /** R² mod r, as limbs: one product with it takes a plain value to Montgomery form. */
 export let squareOfR: usize = 0

@@ -6,9 +6,9 @@
  * elements 1 to arity; the keys after every further S-box in order; the MDS matrix, the pre-sparse matrix (column by column);
  * for each partial round wHat and vRest.
  *
- * Sizes: a key is below r and a reduced product below 1.1 r, so sums of two stay below 2.1 r. Elements 1 to t − 1 grow by at most
- * 1.1 r in a partial round, up to 64 r before the last full rounds: below R = 141 r, and a sum of twelve products of them still
- * leaves a reduction below 12 · 64 r · r / R + r < 7 r.
+ * Sizes, in units of r (R is 141): a product of values x and y leaves a reduction below x · y / 141 + 1. Elements 1 to t − 1 grow by
+ * at most 1.1 in a partial round, to 64 before the last full rounds; there a square is below 31, a fourth power below 8, a fifth
+ * below 6, and everywhere else values are smaller. So all limbs stay below 2^29: 64 r is below 2^261.
  */
 import {
   addLimbs,

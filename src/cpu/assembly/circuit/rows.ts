@@ -35,9 +35,13 @@ let checkpointEnd: usize = 0
 /**
  * Prepares digesting.
  * @param buffer where constraint bytes collect
- * @param hash, stream two BLAKE2s states that absorb the same bytes; @param copy a third one for digests in between
+ * @param hash a BLAKE2s state
+ * @param stream another one, which absorbs the same bytes
+ * @param copy a third one, for the digests of checkpoints
  * @param sort space of MAXIMUM_TERMS pairs of u32
- * @param every rows between checkpoints, 0 for none; @param until rows to the next one
+ * @param every rows between checkpoints, 0 for none
+ * @param until rows to the next one
+ * @param checkpoints where digests of `stream` go, 32 bytes each, before `checkpointsEnd`
  */
 export function bindDigest(
   buffer: usize,

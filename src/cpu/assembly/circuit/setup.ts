@@ -26,7 +26,10 @@ export function powers(out: usize, count: u32, start: usize, factor: usize): voi
 
 /**
  * Lagrange coefficients at tau of the domain of m-th roots of unity: L_i(tau) = Z(tau)/m · w^i / (tau − w^i), Z(x) = x^m − 1.
- * @param start w^first; @param root w; @param tau as 32 bytes; @param scale Z(tau)/m
+ * @param start w^first
+ * @param root w
+ * @param tau as 32 bytes, canonical
+ * @param scale Z(tau)/m
  * @param space 40 · count bytes
  */
 export function lagrangeCoefficients(
