@@ -47,12 +47,14 @@ export interface CheckFailure {
   readonly path: string
 }
 
+/** What {@link CircuitMachine.check} found. */
 export interface CheckResult {
   /** The first row in which A·z · B·z ≠ C·z; undefined if the witness satisfies the circuit. */
   readonly failure: CheckFailure | undefined
   readonly digests: WitnessDigests | undefined
 }
 
+/** What {@link CircuitMachine.check} is asked for. */
 export interface CheckOptions {
   /** Also compute {@link CheckResult.digests}. */
   readonly digests?: boolean | undefined
@@ -66,6 +68,10 @@ export interface CheckOptions {
 
 type Four = [number, number, number, number]
 
+/**
+ * One instance of `circuit.wasm` with a memory that grows as needed, up to 4 GiB; used from one thread, one call at a time. The memory
+ * goes with the object: there is nothing to close.
+ */
 export class CircuitMachine implements RowHasher {
   readonly memory: WebAssembly.Memory
   readonly arena: MemoryArena
