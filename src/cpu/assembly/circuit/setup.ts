@@ -1,18 +1,9 @@
 /** Vectors of scalars that a set-up needs. Factors are limb records in Montgomery form, vectors 32 bytes a scalar, canonical. */
-import {
-  addBytes,
-  addProductBytes,
-  clearColumns,
-  fromMontgomery,
-  invertMany,
-  isCanonical,
-  LIMBS,
-  multiply,
-  multiplyBytes,
-  negateBytes,
-  reduceToBytes,
-  temporary,
-} from './fr'
+import { addBytes, isCanonical, negateBytes } from './bytes'
+import { addProductBytes, clearColumns } from './columns'
+import { fromMontgomery, invertMany, multiply, multiplyBytes } from './fr'
+import { reduceToBytes } from './reduce'
+import { LIMBS, temporary } from './scratch'
 
 /** out[i] = start · factor^i. */
 export function powers(out: usize, count: u32, start: usize, factor: usize): void {
