@@ -270,15 +270,6 @@ export class ComputePool implements ThreadPool {
   }
 }
 
-/**
- * The doubles come in two variants of the same arithmetic: `row` multiplications are serial and short, which the scheduler of V8 11
- * (Node 20) makes better code of (a proof takes a third less time); later V8s keep the order of the code, and `fold` wins.
- */
-function kernelModuleName(backend: KernelBackend): string {
-  if (backend === 'integer') return 'kernels-int'
-  return Number.parseInt(process.versions.v8, 10) < 12 ? 'kernels-fma-row' : 'kernels-fma'
-}
-
 async function compile(name: string): Promise<WebAssembly.Module> {
   const file = wasmFile(name)
   try {
