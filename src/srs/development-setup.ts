@@ -4,8 +4,10 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import { circuitShape } from '../circuit/circuit-shape.ts'
+import { MAX_LOG2_DOMAIN } from '../cpu/ntt/transform.ts'
 import { workerFile } from '../cpu/wasm-file.ts'
 import { WorkerLink } from '../device/worker-link.ts'
+import { UnsupportedProofError } from '../errors.ts'
 import { developmentFileNames } from '../params/published.ts'
 import { parameterDirectory } from './locate-parameters.ts'
 import { type DevelopmentFiles, removeFiles, temporaryFiles } from './make-development-parameters.ts'
@@ -59,8 +61,20 @@ export async function setupWith(
 ): Promise<DevelopmentParameters> {
   const { signal, onProgress } = options
   signal?.throwIfAborted()
-  // An unknown circuit is refused before anything is made.
-  circuitShape(circuitId)
+  // A circuit that can't be had is refused before anything is made.
+  const { log2Domain } = circuitShape(circuitId)
+  if (log2Domain > MAX_LOG2_DOMAIN) {
+    throw new UnsupportedProofError(
+      `development parameters of ${circuitId}: its domain of 2^${log2Domain} is larger than the 2^${MAX_LOG2_DOMAIN} that the CPU device serves`,
+      {
+        details: {
+          field: 'circuitId',
+          expected: `a domain of at most 2^${MAX_LOG2_DOMAIN}`,
+          received: `${circuitId}: a domain of 2^${log2Domain}`,
+        },
+      },
+    )
+  }
   const directory = parameterDirectory(options.directory)
   await mkdir(directory, { recursive: true })
   const names = developmentFileNames(circuitId)

@@ -2,7 +2,6 @@
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import { circuitShape } from '../circuit/circuit-shape.ts'
 import { CpuDevice } from '../cpu/cpu-device.ts'
-import { UnsupportedProofError } from '../errors.ts'
 import type { Run } from '../groth16/proving-device.ts'
 import { type DevelopmentFiles, makeDevelopmentParameters } from './make-development-parameters.ts'
 import type { ToxicWaste } from './toxic-waste.ts'
@@ -26,12 +25,6 @@ export const setupFunctions: SetupFunctions = {
     const shape = circuitShape(task.circuitId)
     const device = await CpuDevice.create({ threads: task.threads, relaxedSimd: task.relaxedSimd })
     try {
-      if (shape.log2Domain > device.maxLog2Domain) {
-        throw new UnsupportedProofError(
-          `development parameters of ${task.circuitId}: its domain of 2^${shape.log2Domain} is larger than the 2^${device.maxLog2Domain} of ${device.name}`,
-          { details: { field: 'circuitId', received: task.circuitId, device: device.name } },
-        )
-      }
       await makeDevelopmentParameters(device, shape, task.files, task.suffix, run, task.toxic)
     } finally {
       await device.close()
