@@ -31,7 +31,7 @@ import { jobResult } from './queue/job-result.ts'
 import { JobMeter, Rates } from './queue/progress.ts'
 import { ProofQueue } from './queue/proof-queue.ts'
 import { type PartitionSteps, type ProvedPartition, provePartition, unexpected } from './queue/prove-partition.ts'
-import { afterGrace, armDeadline, settledSoonAfterAbort, stopped } from './queue/stopping.ts'
+import { afterGrace, armDeadline, orAborted, settledSoonAfterAbort, stopped } from './queue/stopping.ts'
 import { SynthesisScheduler } from './queue/synthesis-scheduler.ts'
 import { type Outcome, Ticket, type WaitOptions } from './queue/ticket.ts'
 import { verifyJob } from './queue/verify-job.ts'
@@ -395,8 +395,7 @@ export class Engine implements AsyncDisposable {
 
   /** What `validateRequest` could not know at once: the content of the vanilla proofs, and whether there are parameters. */
   async #validate(job: Job, request: ValidatedRequest): Promise<PostPartition[]> {
-    await this.#circuits.find(request.circuitId)
-    job.signal.throwIfAborted()
+    await orAborted(this.#circuits.find(request.circuitId), job.signal)
     const inputs = await this.#modules.takeOver(request, { signal: job.signal })
     job.signal.throwIfAborted()
     return inputs
@@ -446,6 +445,8 @@ export class Engine implements AsyncDisposable {
       this.#ended.add(job, fraction)
       this.#tellOutcome(job, outcome)
     }
+    // With nothing in flight any more, what is idle may be given up for whoever waits.
+    this.#budget.recheck()
     this.#scheduler.wake()
     if (this.#queue.size === 0) this.#events.emit('drained')
   }

@@ -130,8 +130,12 @@ export class Circuits {
   use(circuitId: CircuitId, rank: () => number): CircuitUse {
     const estimate = this.require(circuitId)
     const resident = this.#residency.use(circuitId, estimate.residentBytes, rank)
-    return new PartitionUse(estimate, resident, this.#kept.get(circuitId), this.#options.budget, (run) =>
-      this.#store.acquire(circuitId, run),
+    return new PartitionUse(
+      estimate,
+      resident,
+      () => this.#kept.get(circuitId),
+      this.#options.budget,
+      (run) => this.#store.acquire(circuitId, run),
     )
   }
 
@@ -217,16 +221,16 @@ export class Circuits {
 class PartitionUse implements CircuitUse {
   readonly #estimate: CircuitEstimate
   readonly #resident: ResidentUse
-  readonly #kept: Kept | undefined
+  readonly #kept: () => Kept | undefined
   readonly #budget: MemoryBudget
   readonly #acquire: (run: ReadRun) => Promise<SrsLease<LoadedCircuit>>
-  #holdsKept = false
+  #held: Kept | undefined
   #lease: SrsLease<LoadedCircuit> | undefined
 
   constructor(
     estimate: CircuitEstimate,
     resident: ResidentUse,
-    kept: Kept | undefined,
+    kept: () => Kept | undefined,
     budget: MemoryBudget,
     acquire: (run: ReadRun) => Promise<SrsLease<LoadedCircuit>>,
   ) {
@@ -240,15 +244,16 @@ class PartitionUse implements CircuitUse {
   readonly neededBytes = (): number => {
     const { witnessBytes, deviceBytes } = this.#estimate
     // What a preload keeps reserved is there already.
-    const working = this.#kept?.inUse === false ? 0 : witnessBytes + deviceBytes
+    const working = this.#kept()?.inUse === false ? 0 : witnessBytes + deviceBytes
     return working + this.#resident.missingBytes()
   }
 
   granted(memory: Reservation): void {
     this.#resident.settle(memory)
-    if (memory.bytes > 0 || this.#kept === undefined) return
-    this.#holdsKept = true
-    this.#kept.inUse = true
+    const kept = this.#kept()
+    if (memory.bytes > 0 || kept === undefined) return
+    kept.inUse = true
+    this.#held = kept
   }
 
   async load(run: ReadRun): Promise<LoadedCircuit> {
@@ -259,9 +264,9 @@ class PartitionUse implements CircuitUse {
   [Symbol.dispose](): void {
     this.#lease?.release()
     this.#resident[Symbol.dispose]()
-    if (!this.#holdsKept || this.#kept === undefined) return
-    this.#holdsKept = false
-    this.#kept.inUse = false
+    if (this.#held === undefined) return
+    this.#held.inUse = false
+    this.#held = undefined
     this.#budget.recheck()
   }
 }

@@ -22,7 +22,6 @@ export interface ResidencyOptions {
 
 interface Entry {
   readonly circuitId: CircuitId
-  /** Absent until the first user's reservation was granted. */
   memory: Reservation | undefined
   users: number
   kept: boolean
@@ -38,11 +37,11 @@ export interface ResidentRow {
   readonly evictable: boolean
 }
 
-/** A user's claim to a circuit's entry: while it stands, the entry is not given up. */
+/** A use of a circuit's entry: from `settle` until it is disposed of, the entry is not given up. */
 export interface ResidentUse extends Disposable {
   /** What is missing at this moment, to be reserved with the working set: 0 if the entry is there. */
   readonly missingBytes: () => number
-  /** Takes the missing bytes out of a reservation. To be called at the moment of the grant, or another may bring them twice. */
+  /** Begins the use; takes the missing bytes out of the reservation. To be called at the moment of the grant, or two may bring them. */
   settle(memory: Reservation): void
 }
 
@@ -57,42 +56,53 @@ export class Residency {
   }
 
   /**
-   * Claims a circuit's entry.
+   * Prepares a use of a circuit's entry. Who merely waits does not hold it: else an entry could be kept from being given up by
+   * those who wait behind the one that needs its memory.
    * @param bytes of the whole entry, where it has to be made
    */
   use(circuitId: CircuitId, bytes: number, rank: () => number): ResidentUse {
-    let entry = this.#entries.get(circuitId)
-    if (entry === undefined || entry.evicting) {
-      entry = {
-        circuitId,
-        memory: undefined,
-        users: 0,
-        kept: false,
-        evicting: false,
-        lastUsedAt: this.#options.now(),
-        lastRank: 0,
-      }
-      this.#entries.set(circuitId, entry)
-    }
-    const used = entry
-    used.users++
-    let standing = true
+    let used: Entry | undefined
     return {
-      missingBytes: () => (used.memory === undefined ? bytes : 0),
+      missingBytes: () => (this.#usable(circuitId)?.memory === undefined ? bytes : 0),
       settle: (memory) => {
+        used = this.#usable(circuitId) ?? this.#make(circuitId)
+        used.users++
         used.memory ??= memory.split(bytes)
       },
       [Symbol.dispose]: () => {
-        if (!standing) return
-        standing = false
-        used.users--
-        used.lastUsedAt = this.#options.now()
-        used.lastRank = rank()
-        if (used.users > 0) return
-        if (used.memory === undefined || !this.#options.loaded(circuitId)) this.#drop(used)
-        else if (this.#options.budget.waiting > 0) this.#options.budget.recheck()
+        if (used !== undefined) this.#leave(used, rank())
+        used = undefined
       },
     }
+  }
+
+  #usable(circuitId: CircuitId): Entry | undefined {
+    const entry = this.#entries.get(circuitId)
+    return entry?.evicting === true ? undefined : entry
+  }
+
+  #make(circuitId: CircuitId): Entry {
+    const lastUsedAt = this.#options.now()
+    const entry: Entry = {
+      circuitId,
+      memory: undefined,
+      users: 0,
+      kept: false,
+      evicting: false,
+      lastUsedAt,
+      lastRank: 0,
+    }
+    this.#entries.set(circuitId, entry)
+    return entry
+  }
+
+  #leave(entry: Entry, rank: number): void {
+    entry.users--
+    entry.lastUsedAt = this.#options.now()
+    entry.lastRank = rank
+    if (entry.users > 0) return
+    if (!this.#options.loaded(entry.circuitId)) this.#drop(entry)
+    else if (this.#options.budget.waiting > 0) this.#options.budget.recheck()
   }
 
   /** Forgets a circuit that is not on the devices any more, unless somebody uses it. */

@@ -1,14 +1,15 @@
 /** From the name of a circuit to its shape. */
-import { UnsupportedProofError } from '../errors.ts'
 import { type CircuitId, parseCircuitId } from './circuit-id.ts'
 import { type ConstraintSystem, recordRoot } from './constraint-system.ts'
 import { circuitDensity } from './density.ts'
+import { porepParameters, synthesizePorep } from './porep/porep-circuit.ts'
 import { postParameters, synthesizePost } from './post/post-circuit.ts'
 import type { CircuitShape } from './shape.ts'
+import { synthesizeSnap } from './snap/snap-circuit.ts'
+import { snapParameters } from './snap/snap-parameters.ts'
 
 /**
  * Records a circuit: a fraction of a second for every size. Shapes are not kept here; whoever needs one often should share it.
- * @throws {UnsupportedProofError} a circuit that this version can't build
  */
 export function circuitShape(circuitId: CircuitId): CircuitShape {
   const { family, size } = parseCircuitId(circuitId)
@@ -17,13 +18,9 @@ export function circuitShape(circuitId: CircuitId): CircuitShape {
     case 'winning':
       return recordCircuit(circuitId, (cs) => synthesizePost(cs, postParameters(family, size)))
     case 'porep':
+      return recordCircuit(circuitId, (cs) => synthesizePorep(cs, porepParameters(size)))
     case 'snap':
-      throw new UnsupportedProofError(
-        `This version has no circuit ${circuitId}: it proves WindowPoSt and WinningPoSt`,
-        {
-          details: { field: 'circuitId', received: circuitId },
-        },
-      )
+      return recordCircuit(circuitId, (cs) => synthesizeSnap(cs, snapParameters(size)))
   }
 }
 

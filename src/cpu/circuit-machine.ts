@@ -15,7 +15,6 @@ import { CircuitTables, CONTEXT_BYTES, placeBytes } from './circuit-machine/tabl
 
 /** Rows walked in one call, some 50 ms of hashing or evaluating. */
 const ROWS_PER_PIECE = 32_768
-/** Rows whose aux variables are held at a time while a witness is checked: some 64 MB. */
 const ROWS_PER_SECTION = 2 ** 21
 const SCRATCH_BYTES = 2 ** 20
 const BLAKE2S_STATE_BYTES = 128
@@ -48,20 +47,31 @@ export interface CheckFailure {
   readonly path: string
 }
 
+/** What {@link CircuitMachine.check} found. */
 export interface CheckResult {
   /** The first row in which A·z · B·z ≠ C·z; undefined if the witness satisfies the circuit. */
   readonly failure: CheckFailure | undefined
   readonly digests: WitnessDigests | undefined
 }
 
+/** What {@link CircuitMachine.check} is asked for. */
 export interface CheckOptions {
   /** Also compute {@link CheckResult.digests}. */
   readonly digests?: boolean | undefined
+  /**
+   * Rows whose aux variables are in memory at a time, where the circuit can be cut.
+   * @default 2^21, some 64 MB
+   */
+  readonly rowsPerSection?: number | undefined
   readonly run?: Run | undefined
 }
 
 type Four = [number, number, number, number]
 
+/**
+ * One instance of `circuit.wasm` with a memory that grows as needed, up to 4 GiB; used from one thread, one call at a time. The memory
+ * goes with the object: there is nothing to close.
+ */
 export class CircuitMachine implements RowHasher {
   readonly memory: WebAssembly.Memory
   readonly arena: MemoryArena
@@ -147,7 +157,7 @@ export class CircuitMachine implements RowHasher {
   async check(circuit: CircuitTables, witness: CompactWitness, options: CheckOptions = {}): Promise<CheckResult> {
     const { shape } = circuit
     const { exports } = this
-    const plan = planCircuit(shape, circuit.image, ROWS_PER_PIECE, ROWS_PER_SECTION)
+    const plan = planCircuit(shape, circuit.image, ROWS_PER_PIECE, options.rowsPerSection ?? ROWS_PER_SECTION)
     return await this.#withWitness(shape, witness, async (fields) => {
       const largest = plan.sections.slice(1).reduce((most, { aux }) => Math.max(most, aux), 0)
       const fixedKeys = shape.inputs + plan.commonAux

@@ -12,6 +12,7 @@ const MAXIMUM_ARITY = 11
 const INITIAL_PAGES = 24
 const MAXIMUM_PAGES = 64
 
+/** An instance of `circuit.wasm` with constants of the arities in use; some 1.5 MiB of memory. Used from one thread. */
 export class WasmPoseidonHasher {
   readonly #memory: WebAssembly.Memory
   readonly #arena: MemoryArena

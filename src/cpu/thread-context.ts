@@ -12,7 +12,7 @@ export const ARENA_BASE = 0x10_0000
 export interface ThreadContext {
   /** Shared by all threads; `buffer` must be read anew after a growth. */
   readonly memory: WebAssembly.Memory
-  /** Exports of `dist/wasm/kernels-fma.wasm` or `kernels-int.wasm`. */
+  /** Exports of one of `dist/wasm/kernels-*.wasm`. */
   readonly kernels: Readonly<Record<string, (...args: number[]) => number>>
   /** Exports of `dist/wasm/circuit.wasm`. */
   readonly circuit: Readonly<Record<string, (...args: number[]) => number>>

@@ -13,7 +13,7 @@ import { EngineClosedError, fromErrorObject, toErrorObject, WorkerExitedError } 
 import type { Run } from '../groth16/proving-device.ts'
 import { MemoryArena } from './arena.ts'
 import type { KernelBackend } from './relaxed-simd.ts'
-import { chooseBackend } from './relaxed-simd.ts'
+import { chooseBackend, kernelModuleName } from './relaxed-simd.ts'
 import type { ThreadPool } from './thread-context.ts'
 import { ARENA_BASE } from './thread-context.ts'
 import { wasmFile, workerFile } from './wasm-file.ts'
@@ -105,10 +105,7 @@ export class ComputePool implements ThreadPool {
    */
   static async create(options: ComputePoolOptions = {}): Promise<ComputePool> {
     const backend = chooseBackend(options.backend ?? 'auto')
-    const [kernels, circuit] = await Promise.all([
-      compile(backend === 'fma' ? 'kernels-fma' : 'kernels-int'),
-      compile('circuit'),
-    ])
+    const [kernels, circuit] = await Promise.all([compile(kernelModuleName(backend)), compile('circuit')])
     const memory = new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: MAXIMUM_PAGES, shared: true })
     const pool = new ComputePool(memory, backend)
     const scratchBytes = options.scratchBytes ?? SCRATCH_BYTES

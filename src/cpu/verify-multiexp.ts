@@ -5,7 +5,7 @@ import { MemoryArena } from './arena.ts'
 import { PREPARED_BYTES, SCALAR_BYTES } from './msm/digits.ts'
 import { ENCODED_BYTES, groupKernels, POINT_BYTES } from './msm/group-kernels.ts'
 import { multiexpSync } from './msm/multiexp.ts'
-import { chooseBackend } from './relaxed-simd.ts'
+import { chooseBackend, kernelModuleName } from './relaxed-simd.ts'
 import { ARENA_BASE, type ThreadContext } from './thread-context.ts'
 import { SCRATCH_BYTES } from './thread-pool.ts'
 import { wasmFile } from './wasm-file.ts'
@@ -25,7 +25,7 @@ class VerifyMultiexp {
   readonly #imported = new Map<Uint8Array, number>()
 
   constructor() {
-    const file = chooseBackend('auto') === 'fma' ? 'kernels-fma' : 'kernels-int'
+    const file = kernelModuleName(chooseBackend('auto'))
     const memory = new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: MAXIMUM_PAGES, shared: true })
     this.#arena = new MemoryArena(memory, MAXIMUM_PAGES)
     const scratch = this.#arena.allocate(SCRATCH_BYTES)

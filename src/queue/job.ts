@@ -2,6 +2,7 @@
  * A job (one request) and its partitions, each with its state. A state changes only along the arrows written here; anything else
  * is a bug and throws.
  */
+import { setMaxListeners } from 'node:events'
 import type { CircuitId, ProofKind } from '../circuit/circuit-id.ts'
 import type { JobRef, PartitionState } from '../events.ts'
 import type { Priority } from '../request/proof-request.ts'
@@ -130,6 +131,8 @@ export class Job implements Placed {
     this.clock = clock
     this.observer = observer
     this.createdAt = clock.now()
+    // Each partition listens in every step: more than the ten that Node takes for a leak.
+    setMaxListeners(0, this.#abort.signal)
     this.partitions = Array.from({ length: input.total }, (_, index) => new Partition(this, index))
   }
 

@@ -81,11 +81,22 @@ export class SynthesisScheduler {
     return new Promise((resolve, reject) => {
       const { signal } = request
       if (signal.aborted) return reject(signal.reason)
-      const entry: Entry = { ...request, resolve, reject }
+      const ended = (): void => signal.removeEventListener('abort', giveUp)
+      const entry: Entry = {
+        ...request,
+        resolve: (turn) => {
+          ended()
+          resolve(turn)
+        },
+        reject: (reason) => {
+          ended()
+          reject(reason)
+        },
+      }
       const giveUp = (): void => {
         // Once it asks the budget, the budget answers the abort.
         if (!this.#entries.delete(entry)) return
-        reject(signal.reason)
+        entry.reject(signal.reason)
         this.wake()
       }
       signal.addEventListener('abort', giveUp, { once: true })

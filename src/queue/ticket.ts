@@ -2,6 +2,7 @@
  * What the callers of `prove()` hold of one job. Several calls with the same `requestId` share it; the job is cancelled when the
  * last of them has given up.
  */
+import { defaultMaxListeners, getMaxListeners, setMaxListeners } from 'node:events'
 import type { JobProgress, ProofResult } from '../events.ts'
 import type { Job } from './job.ts'
 
@@ -62,6 +63,7 @@ export class Ticket {
         if (this.#callers === 0) this.cancel(signal?.reason)
         else reject(signal?.reason)
       }
+      if (signal !== undefined) allowManyListeners(signal)
       signal?.addEventListener('abort', leave, { once: true })
       this.#outcome.then(resolve, reject).finally(() => signal?.removeEventListener('abort', leave))
     })
@@ -94,4 +96,12 @@ export class Ticket {
     else this.#reject(outcome.kind === 'failed' ? outcome.error : outcome.reason)
     return true
   }
+}
+
+/**
+ * One signal may well stop more than ten jobs, which Node would take for a leak; a limit that was set by its owner stays.
+ * Not 0, Node's other word for no limit: `getMaxListeners` then throws for this signal when the next job comes with it.
+ */
+function allowManyListeners(signal: AbortSignal): void {
+  if (getMaxListeners(signal) === defaultMaxListeners) setMaxListeners(Number.POSITIVE_INFINITY, signal)
 }

@@ -17,10 +17,6 @@ describe('npm run circuit', () => {
     expect(JSON.parse(stdout)).toEqual(expected)
   })
 
-  it('names a circuit that this version lacks', () => {
-    expect(circuit('porep-32g')).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('porep-32g') })
-  })
-
   it.each([
     [[], 'expected one circuit id'],
     [['wpost-2k', 'winning-2k'], 'expected one circuit id'],

@@ -1,34 +1,19 @@
 /** The ten PoSt circuits are those of the reference: counts and densities of all, digests of all but the giants. */
 import { describe, expect, it } from 'vitest'
-import type { CircuitFamily, CircuitId } from '../../src/circuit/circuit-id.ts'
+import type { CircuitId } from '../../src/circuit/circuit-id.ts'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
 import { shapeStatistics } from '../../src/circuit/density.ts'
 import { circuitDigest } from '../../src/circuit/digest.ts'
 import { walkRows } from '../../src/circuit/walk-rows.ts'
 import { CircuitMachine } from '../../src/cpu/circuit-machine.ts'
-import { UnsupportedProofError } from '../../src/errors.ts'
 import { referenceHasher } from '../support/circuits.ts'
-import { digestOf, POST_CIRCUITS } from '../support/shape-vectors.ts'
+import { digestOf, expectStatistics, POST_CIRCUITS } from '../support/shape-vectors.ts'
 
 /** 125 and 130 million rows: hashed by test/full/. */
 const GIANTS: readonly CircuitId[] = ['wpost-32g', 'wpost-64g']
 
 describe('counts and densities', () => {
-  it.each(POST_CIRCUITS)('of $circuitId', ({ circuitId, vector }) => {
-    const shape = circuitShape(circuitId)
-    const { nonzeros, density } = shapeStatistics(shape)
-    const { inputs, aux, constraints } = shape
-    expect({ inputs, aux, constraints, log2_domain: shape.log2Domain, nonzeros }).toEqual({
-      inputs: vector.inputs,
-      aux: vector.aux,
-      constraints: vector.constraints,
-      log2_domain: vector.log2_domain,
-      nonzeros: vector.nonzeros,
-    })
-    expect({ a_aux: density.aAux, b_aux: density.bAux, b_inputs: density.bInputs }).toEqual(vector.density)
-    const { bits, wide, derived } = shape.root.totals
-    expect(bits + wide + derived).toBe(aux)
-  })
+  it.each(POST_CIRCUITS)('of $circuitId', ({ circuitId, vector }) => expectStatistics(circuitShape(circuitId), vector))
 })
 
 describe('digests, with all checkpoints', () => {
@@ -84,11 +69,5 @@ describe('the largest shape', () => {
     const { aAux, bAux } = shape.density
     // Behind an array there is its whole buffer.
     expect(aAux.buffer.byteLength + bAux.buffer.byteLength).toBeLessThan(32 * 2 ** 20)
-  })
-})
-
-describe('circuits of other families', () => {
-  it.each(['porep', 'snap'] as CircuitFamily[])('%s are refused by name', (family) => {
-    expect(() => circuitShape(`${family}-32g`)).toThrow(UnsupportedProofError)
   })
 })

@@ -8,8 +8,11 @@ import { insert } from '../../src/circuit/gadgets/insertion.ts'
 import { allocateNum, enforceEqual, inputize } from '../../src/circuit/gadgets/num.ts'
 import { packIntoInputs } from '../../src/circuit/gadgets/packing.ts'
 import { poseidon } from '../../src/circuit/gadgets/poseidon.ts'
+import { LinearCombination } from '../../src/circuit/linear-combination.ts'
 import type { CircuitShape, CompactWitness, Variable } from '../../src/circuit/shape.ts'
 import { walkRows } from '../../src/circuit/walk-rows.ts'
+import { serializeShape } from '../../src/cpu/circuit-machine/image.ts'
+import { independentCuts, planCircuit } from '../../src/cpu/circuit-machine/pieces.ts'
 import { CircuitMachine } from '../../src/cpu/circuit-machine.ts'
 import { SynthesisError } from '../../src/errors.ts'
 import { FR_MODULUS, frFromBytes, frToBytes } from '../../src/field/fr.ts'
@@ -20,7 +23,7 @@ import { validateRequest } from '../../src/request/validate.ts'
 import { openPartition } from '../../src/synthesis/post-partition.ts'
 import { fillPostWitness } from '../../src/synthesis/post-witness.ts'
 import { assign, compactWitness, firstUnsatisfied, gadgetShape, referenceHasher } from '../support/circuits.ts'
-import { window3Request, windowRequest, winning32Request, winningRequest } from '../support/fixtures.ts'
+import { window3Request, windowRequest } from '../support/fixtures.ts'
 import { frStream } from '../support/fr-vectors.ts'
 import { tinyCircuit, tinyWitness } from '../support/tiny-circuit.ts'
 import { vectorJson } from '../support/vectors.ts'
@@ -152,29 +155,54 @@ describe('on small circuits', () => {
   })
 })
 
-describe('on PoSt circuits', () => {
-  it.each([
-    ['wpost-8m', 'window-8MiB'],
-    ['winning-2k', 'winning-2KiB'],
-    ['winning-32g', 'winning-32GiB'],
-  ] as const)('gives the digests of %s', async (circuitId, file) => {
-    const { kind: _kind, size: _size, ...expected } = vectorJson(`shapes/${file}.json`)
-    const digest = await circuitDigest(circuitShape(circuitId), machine, { every: expected.every })
-    expect(digest).toEqual(expected)
+describe('a circuit is cut', () => {
+  it('between instances that read only the root’s first variables', () => {
+    const { cuts, commonAux, commonSteps } = independentCuts(gadgetShape(synthesizeForest).root)
+    // The shared variable, its input and its row; then three trees.
+    expect([commonAux, commonSteps, [...cuts].sort()]).toEqual([1, 3, [3, 4, 5]])
   })
 
-  it.each([
-    ['window', 'wpost-2k', windowRequest, '2KiB/a/witness-window.json'],
-    ['window-3', 'wpost-2k', window3Request, '2KiB/a/witness-window-3.json'],
-    ['winning', 'winning-2k', winningRequest, '2KiB/a/witness-winning.json'],
-    ['winning of 32 GiB', 'winning-32g', winning32Request, '32GiB/witness-winning.json'],
-  ] as const)('gives the witness digests of %s', async (_, circuitId, request, file) => {
-    const circuit = machine.load(circuitShape(circuitId))
-    const witnesses = await witnessesOf(request())
-    const { partitions } = vectorJson(file)
+  it('not where a later step reads what an earlier instance made', () => {
+    // x⁴ = (x²)²: the second square reads the first, and the last row reads both.
+    const { cuts, commonAux } = independentCuts(tinyCircuit().root)
+    expect([commonAux, cuts.size]).toEqual([2, 1])
+  })
+
+  it('nowhere if a first variable is defined late', () => {
+    const shape = gadgetShape((cs) => {
+      const late = cs.allocate('derived')
+      const x = allocateNum(cs)
+      const hash = (): Variable =>
+        poseidon(cs, [x, cs.template('num', {}, (b) => ({ nums: [allocateNum(b)] })).nums[0] as Variable])
+      const [h] = [hash(), hash()]
+      cs.enforce(LinearCombination.of(h), LinearCombination.of(h), LinearCombination.of(late), late)
+    })
+    expect(independentCuts(shape.root).cuts.size).toBe(0)
+  })
+
+  it('into pieces that add up to it', () => {
+    for (const shape of [gadgetShape(synthesizeForest), circuitShape('winning-2k')]) {
+      for (const rows of [1, 100, 5000, 1e6]) {
+        let [row, aux] = [0, 0]
+        for (const piece of planCircuit(shape, serializeShape(shape), rows).sections.flatMap(({ pieces }) => pieces)) {
+          expect([piece.firstRow, piece.firstAux]).toEqual([row, aux])
+          row += piece.rows
+          aux += piece.aux
+        }
+        expect([row, aux]).toEqual([shape.constraints, shape.aux])
+      }
+    }
+  })
+})
+
+describe('on PoSt circuits', () => {
+  it.each([undefined, 1])('gives the recorded witness digests, with %s rows a section', async (rowsPerSection) => {
+    const circuit = machine.load(circuitShape('wpost-2k'))
+    const witnesses = await witnessesOf(window3Request())
+    const { partitions } = vectorJson('2KiB/a/witness-window-3.json')
     expect(witnesses).toHaveLength(partitions.length)
     for (const [k, witness] of witnesses.entries()) {
-      const { failure, digests } = await machine.check(circuit, witness, { digests: true })
+      const { failure, digests } = await machine.check(circuit, witness, { digests: true, rowsPerSection })
       const { inputs_digest, aux_digest, products } = partitions[k]
       expect(failure).toBeUndefined()
       expect(digests).toEqual({ inputs: inputs_digest, aux: aux_digest, products })

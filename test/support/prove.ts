@@ -1,5 +1,5 @@
 /** From a request to proofs on a device, without an engine, and with blinding that the test chooses. */
-import type { CircuitShape } from '../../src/circuit/shape.ts'
+import type { CircuitShape, CompactWitness } from '../../src/circuit/shape.ts'
 import { WasmPoseidonHasher } from '../../src/cpu/poseidon.ts'
 import { frFromBytes } from '../../src/field/fr.ts'
 import type { Blinding } from '../../src/groth16/blinding.ts'
@@ -33,7 +33,7 @@ export async function proveRequest(
 ): Promise<Uint8Array> {
   const { blindings, together = true, run = idle } = options
   const hasher = new WasmPoseidonHasher()
-  const witnesses = []
+  const witnesses: CompactWitness[] = []
   for (const partition of await takeOver(validateRequest(request))) {
     witnesses.push(await checkAndSynthesize(partition, hasher, idle))
   }

@@ -29,6 +29,7 @@ const TEMPLATE_WORDS = 16
 const AUX_CLASSES = ['bit', 'wide', 'derived'] as const
 const NO_WIRES = new Uint32Array(0)
 
+/** A serialised shape, and what its numbers mean. */
 export interface ShapeImage {
   readonly words: Uint32Array
   /** Byte offset of each template within the image. */
@@ -69,6 +70,7 @@ export function collectTemplates(root: Template): Template[] {
 }
 
 /**
+ * Serialises a shape.
  * @throws {Error} a shape that contradicts itself; none of this package's circuits does
  */
 export function serializeShape(shape: Pick<CircuitShape, 'root' | 'coefficients'>): ShapeImage {

@@ -23,6 +23,7 @@ import { normalizedSteps, type ShapeImage } from './image.ts'
 /** Words of a piece before its wires. */
 const PIECE_HEADER_WORDS = 13
 
+/** A range of steps of one instance, for one call of `walkPiece`. */
 export interface Piece {
   /** As `walkPiece` reads it. */
   readonly words: Uint32Array

@@ -33,6 +33,11 @@ export class CircuitTables {
   #bytesAt = 0
   readonly #poseidonsAt: number
 
+  /**
+   * Serialises a shape and places it with its coefficients and Poseidon constants.
+   * @throws {Error} the shape contradicts itself
+   * @throws {RangeError} the memory can't grow that far
+   */
   constructor(memory: WebAssembly.Memory, arena: Arena, shape: CircuitShape) {
     this.shape = shape
     this.#memory = memory
@@ -85,6 +90,7 @@ export class CircuitTables {
     new Uint32Array(this.#memory.buffer, address, words.length).set(words)
   }
 
+  /** Frees the memory. Idempotent. */
   release(): void {
     for (const block of this.#blocks.splice(0)) this.#arena.free(block)
   }

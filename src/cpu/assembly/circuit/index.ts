@@ -1,16 +1,8 @@
 /** Exports of `circuit.wasm`. Every address is a byte address in the imported memory; threads may share it, not their scratch. */
 export { blake2sDigest, blake2sInit, blake2sUpdate, blake2sUpdateTwo } from './blake2s'
-export {
-  addBytes,
-  bindScratch,
-  fromMontgomery,
-  invertMany,
-  isCanonical,
-  multiplyMany,
-  multiplyPlain,
-  negateBytes,
-  toMontgomery,
-} from './fr'
+export { addBytes, isCanonical, negateBytes } from './bytes'
+export { fromMontgomery, invertMany, multiplyMany, multiplyPlain, toMontgomery } from './fr'
+export { bindScratch } from './scratch'
 export { poseidonHashMany } from './poseidon'
 export {
   bindCheck,

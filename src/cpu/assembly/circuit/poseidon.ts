@@ -6,26 +6,15 @@
  * elements 1 to arity; the keys after every further S-box in order; the MDS matrix, the pre-sparse matrix (column by column);
  * for each partial round wHat and vRest.
  *
- * Sizes: a key is below r and a reduced product below 1.1 r, so sums of two stay below 2.1 r. Elements 1 to t − 1 grow by at most
- * 1.1 r in a partial round, up to 64 r before the last full rounds: below R = 141 r, and a sum of twelve products of them still
- * leaves a reduction below 12 · 64 r · r / R + r < 7 r.
+ * Sizes, in units of r (R is 70.6): a product of values x and y leaves a reduction below x · y / 70.6 + 1, and a key adds 1. After the
+ * first full rounds elements are below 1.5. In a partial round element 0 is at most 11 before its S-box and 2.3 after it, so the
+ * others grow by less than 1.04, to 61 before the last full rounds. There a square is below 54, a fourth power below 43, a fifth
+ * below 40, and the next sum of twelve below 8. So no value reaches R = 2^261, and all limbs stay below 2^29.
  */
-import {
-  addLimbs,
-  addProduct,
-  carryColumns,
-  clearColumns,
-  fromMontgomery,
-  LAZY_PRODUCTS,
-  LIMBS,
-  multiply,
-  multiplyAdd,
-  reduceToLimbs,
-  scratchFree,
-  square,
-  temporary,
-  toMontgomery,
-} from './fr'
+import { addProduct, carryColumns, clearColumns, LAZY_PRODUCTS } from './columns'
+import { addLimbs, fromMontgomery, multiply, multiplyAdd, square, toMontgomery } from './fr'
+import { reduceToLimbs } from './reduce'
+import { LIMBS, scratchFree, temporary } from './scratch'
 
 const TABLE_HEADER: usize = 16
 /** Widest state: arity 11 and the tag. */

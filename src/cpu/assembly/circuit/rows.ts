@@ -1,18 +1,8 @@
 /** What each mode of the walk does with a template's rows. Linear combinations 3r, 3r + 1 and 3r + 2 are A, B and C of row r. */
 import { blake2sDigest, blake2sUpdate, blake2sUpdateTwo } from './blake2s'
-import {
-  addBytes,
-  copyBytes,
-  equalBytes,
-  isOneBytes,
-  isZeroBytes,
-  LIMBS,
-  multiplyBytes,
-  multiplyPlain,
-  negateBytes,
-  smallBytes,
-  zeroBytes,
-} from './fr'
+import { addBytes, copyBytes, equalBytes, isOneBytes, isZeroBytes, negateBytes, smallBytes, zeroBytes } from './bytes'
+import { multiplyBytes, multiplyPlain } from './fr'
+import { LIMBS } from './scratch'
 import { buffers, coefficientBytes, coefficientLimbs, evaluate, inputs, resolve, valueOf } from './walk'
 
 // --- digest ---------------------------------------------------------------------------------------------------------
@@ -35,9 +25,13 @@ let checkpointEnd: usize = 0
 /**
  * Prepares digesting.
  * @param buffer where constraint bytes collect
- * @param hash, stream two BLAKE2s states that absorb the same bytes; @param copy a third one for digests in between
+ * @param hash a BLAKE2s state
+ * @param stream another one, which absorbs the same bytes
+ * @param copy a third one, for the digests of checkpoints
  * @param sort space of MAXIMUM_TERMS pairs of u32
- * @param every rows between checkpoints, 0 for none; @param until rows to the next one
+ * @param every rows between checkpoints, 0 for none
+ * @param until rows to the next one
+ * @param checkpoints where digests of `stream` go, 32 bytes each, before `checkpointsEnd`
  */
 export function bindDigest(
   buffer: usize,

@@ -1,18 +1,9 @@
 /** Vectors of scalars that a set-up needs. Factors are limb records in Montgomery form, vectors 32 bytes a scalar, canonical. */
-import {
-  addBytes,
-  addProductBytes,
-  clearColumns,
-  fromMontgomery,
-  invertMany,
-  isCanonical,
-  LIMBS,
-  multiply,
-  multiplyBytes,
-  negateBytes,
-  reduceToBytes,
-  temporary,
-} from './fr'
+import { addBytes, isCanonical, negateBytes } from './bytes'
+import { addProductBytes, clearColumns } from './columns'
+import { fromMontgomery, invertMany, multiply, multiplyBytes } from './fr'
+import { reduceToBytes } from './reduce'
+import { LIMBS, temporary } from './scratch'
 
 /** out[i] = start · factor^i. */
 export function powers(out: usize, count: u32, start: usize, factor: usize): void {
@@ -26,7 +17,10 @@ export function powers(out: usize, count: u32, start: usize, factor: usize): voi
 
 /**
  * Lagrange coefficients at tau of the domain of m-th roots of unity: L_i(tau) = Z(tau)/m · w^i / (tau − w^i), Z(x) = x^m − 1.
- * @param start w^first; @param root w; @param tau as 32 bytes; @param scale Z(tau)/m
+ * @param start w^first
+ * @param root w
+ * @param tau as 32 bytes, canonical
+ * @param scale Z(tau)/m
  * @param space 40 · count bytes
  */
 export function lagrangeCoefficients(

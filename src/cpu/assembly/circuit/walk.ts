@@ -8,21 +8,10 @@
  * Values live in two areas: a fixed one with the first `fixedKeys` keys and a window of further ones. An assignment that fits
  * in memory is all fixed; one that doesn't is walked window by window.
  */
-import {
-  addPlainBytes,
-  addProductBytes,
-  carryColumns,
-  clearColumns,
-  copyBytes,
-  finishToBytes,
-  LAZY_PRODUCTS,
-  LIMBS,
-  reduceToBytes,
-  scratchEnd,
-  scratchFree,
-  subtractPlainBytes,
-  zeroBytes,
-} from './fr'
+import { copyBytes, zeroBytes } from './bytes'
+import { addPlainBytes, addProductBytes, carryColumns, clearColumns, LAZY_PRODUCTS, subtractPlainBytes } from './columns'
+import { finishToBytes, reduceToBytes } from './reduce'
+import { LIMBS, scratchEnd, scratchFree } from './scratch'
 import { POSEIDON_SCRATCH, poseidonAux, poseidonAuxCount, poseidonInput } from './poseidon'
 import { checkRows, defineRow, digestRows, evaluateRow, transposeRow } from './rows'
 

@@ -145,30 +145,35 @@ export function emitFq2(module: ModuleBuilder, field: FieldEmitter): void {
     field.store(f, get('out'), c0)
     field.store(f, get('out'), c1, blockBytes)
   }
+  // Each component is a function of its own: larger ones are not optimised by older engines. c0 waits in scratch, since `out` may be an input.
   const product = (suffix: string, aBounds: Bounds, bBounds: Bounds, withAddend: boolean): void => {
-    module.func(`${name}_${suffix}`, addresses('out', 'a', 'b', ...(withAddend ? ['z'] : [])), (f) => {
-      const [a0, a1] = pair(f, 'a', aBounds)
-      const [b0, b1] = pair(f, 'b', bBounds)
-      const part = (products: readonly (readonly [Value, Value])[], offset: number): Value =>
-        field.sum(f, products, {
-          tidy: true,
-          addend: withAddend ? field.load(f, get('z'), offset, addendBounds) : undefined,
-        })
-      const c0 = part(
-        [
-          [a0, b0],
-          [a1, field.neg(f, b1)],
-        ],
-        0,
-      )
-      const c1 = part(
-        [
-          [a0, b1],
-          [a1, b0],
-        ],
-        blockBytes,
-      )
-      store(f, c0, c1)
+    const names = ['out', 'a', 'b', ...(withAddend ? ['z'] : [])]
+    for (const component of [0, 1] as const) {
+      module.func(`${name}_${suffix}_c${component}`, addresses(...names), (f) => {
+        const [a0, a1] = pair(f, 'a', aBounds)
+        const [b0, b1] = pair(f, 'b', bBounds)
+        const addend = withAddend ? field.load(f, get('z'), component * blockBytes, addendBounds) : undefined
+        const products: [Value, Value][] =
+          component === 0
+            ? [
+                [a0, b0],
+                [a1, field.neg(f, b1)],
+              ]
+            : [
+                [a0, b1],
+                [a1, b0],
+              ]
+        field.store(f, get('out'), field.sum(f, products, { tidy: true, addend }))
+      })
+    }
+    module.func(`${name}_${suffix}`, addresses(...names), (f) => {
+      const waiting = f.local('i32', offset32('(global.get $scratch)', PRODUCT_SCRATCH))
+      const inputs = names.slice(1).map(get).join(' ')
+      f.do(`(call $${name}_${suffix}_c0 ${get(waiting)} ${inputs})`)
+      f.do(`(call $${name}_${suffix}_c1 ${offset32(get('out'), blockBytes)} ${inputs})`)
+      for (let byte = 0; byte < blockBytes; byte += 16) {
+        f.do(`(v128.store offset=${byte} ${get('out')} (v128.load offset=${byte} ${get(waiting)}))`)
+      }
     })
   }
   product('mul', tight, tight, false)
@@ -228,5 +233,6 @@ export function emitFq2(module: ModuleBuilder, field: FieldEmitter): void {
   })
 }
 
-/** In scratch, above what an inversion in Fq uses. */
+/** In scratch, above what an inversion in Fq uses: a block each. */
+const PRODUCT_SCRATCH = 0xe00
 const INVERSION_SCRATCH = 0xf00

@@ -1,0 +1,184 @@
+/**
+ * `npm run bench`: a WinningPoSt of a 32 GiB sector on the CPU device of a warm engine, phase by phase.
+ *
+ *     npm run bench -- [--peer PATH] [--rounds N] [--relaxed-simd auto|never] [--node PATH] [--no-kernels] [--json]
+ *
+ * `--peer PATH` runs the reference prover's `prove winning` on the same request and the same parameter file, alternating with ours,
+ * and prints the ratio. `--node PATH` does everything under another Node. `--relaxed-simd never` uses integer arithmetic.
+ * `--json` prints one object on standard output and nothing else there.
+ *
+ * Times on a shared machine scatter upwards only, so the least of the rounds is what is compared; the ratio of CPU times tells more
+ * than that of elapsed times while other work takes the cores away.
+ */
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { Engine, type ProofTimings, type WinningPostRequest } from 'wgzk'
+import { developmentParameters } from '../../examples/support/development-parameters.ts'
+import { nodeFlags } from '../../scripts/node-flags.js'
+import { type PeerRun, provePeer } from './peer.ts'
+
+const INPUT = fileURLToPath(new URL('../../examples/data/winning-32g/', import.meta.url))
+
+const { values } = parseArgs({
+  options: {
+    peer: { type: 'string' },
+    rounds: { type: 'string', default: '3' },
+    'relaxed-simd': { type: 'string', default: 'auto' },
+    node: { type: 'string' },
+    kernels: { type: 'boolean', default: true },
+    json: { type: 'boolean', default: false },
+  },
+  allowNegative: true,
+})
+
+/** What `--json` prints. */
+interface Report {
+  readonly node: string
+  readonly cpu: string
+  readonly cores: number
+  readonly device: string
+  readonly createMs: number
+  readonly preloadMs: number
+  readonly rounds: readonly Round[]
+  readonly peakRssBytes: number
+  /** Least of ours by least of the peer's. */
+  readonly elapsedRatio?: number
+  readonly cpuRatio?: number
+  /** What test/bench/kernels.ts prints. */
+  readonly kernels?: unknown
+}
+
+interface Round {
+  /** `cpuMs` is of all threads, checks of the request and verification included. */
+  readonly ours: ProofTimings & { readonly cpuMs: number }
+  readonly peer?: PeerRun
+}
+
+function request(): WinningPostRequest {
+  const file: { miner_id: string; randomness: string; sectors: { vanilla: string }[] } = JSON.parse(
+    readFileSync(`${INPUT}request.json`, 'utf8'),
+  )
+  return {
+    kind: 'winning-post',
+    registeredProof: 'StackedDrgWinning32GiBV1',
+    minerId: BigInt(file.miner_id),
+    randomness: Buffer.from(file.randomness, 'hex'),
+    vanillaProofs: file.sectors.map(({ vanilla }) => readFileSync(`${INPUT}${vanilla}`)),
+  }
+}
+
+async function measure(log: (line: string) => void): Promise<Report> {
+  const relaxedSimd = values['relaxed-simd']
+  if (relaxedSimd !== 'auto' && relaxedSimd !== 'never') throw new Error('--relaxed-simd takes auto or never')
+  const parameterCache = await developmentParameters('winning-32g', {
+    onProgress: (fraction) =>
+      process.stderr.isTTY && process.stderr.write(`\rparameters ${(fraction * 100).toFixed(0)} % `),
+  })
+  const since = (start: number): number => performance.now() - start
+
+  const atCreate = performance.now()
+  await using engine = await Engine.create({
+    parameterCache,
+    allowDevelopmentParameters: true,
+    gpu: { devices: 'cpu' },
+    cpu: { relaxedSimd },
+  })
+  const createMs = since(atCreate)
+  const device = engine.status().gpus[0]?.name ?? 'none'
+  const atPreload = performance.now()
+  await engine.preload('winning-32g')
+  const preloadMs = since(atPreload)
+  log(`Node ${process.version}, ${device}`)
+  log(`create ${createMs.toFixed(0)} ms, preload ${preloadMs.toFixed(0)} ms`)
+
+  const input = request()
+  const rounds: Round[] = []
+  for (let round = 1; round <= Number(values.rounds); round++) {
+    const before = process.cpuUsage()
+    const { timings } = await engine.prove(input)
+    const { user, system } = process.cpuUsage(before)
+    const ours = { ...timings, cpuMs: (user + system) / 1000 }
+    log(`round ${round}: ours ${phases(ours)}`)
+    if (values.peer === undefined) {
+      rounds.push({ ours })
+      continue
+    }
+    const peer = await provePeer(values.peer, INPUT, `${parameterCache}dev-winning-32g.params`)
+    log(`         peer ${phases(peer)}`)
+    rounds.push({ ours, peer })
+  }
+  return {
+    node: process.version,
+    cpu: cpus()[0]?.model ?? 'unknown',
+    cores: cpus().length,
+    device,
+    createMs,
+    preloadMs,
+    rounds,
+    peakRssBytes: process.resourceUsage().maxRSS * 1024,
+    ...(values.peer !== undefined && {
+      elapsedRatio: ratio(rounds, ({ totalMs }) => totalMs),
+      cpuRatio: ratio(rounds, ({ cpuMs }) => cpuMs ?? Number.NaN),
+    }),
+  }
+}
+
+/** Least of ours by least of the peer's. */
+function ratio(
+  rounds: readonly Round[],
+  time: (run: { totalMs: number; cpuMs: number | undefined }) => number,
+): number {
+  const least = (times: readonly number[]): number => Math.min(...times)
+  return least(rounds.map(({ ours }) => time(ours))) / least(rounds.flatMap(({ peer }) => (peer ? [time(peer)] : [])))
+}
+
+/** In a process of its own, after the engine is closed. */
+function kernelRates(): unknown {
+  const file = fileURLToPath(new URL('kernels.ts', import.meta.url))
+  const { status, stdout } = spawnSync(process.execPath, [...nodeFlags(), '--import', 'tsx', file], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  if (status !== 0) throw new Error('test/bench/kernels.ts failed')
+  return JSON.parse(stdout)
+}
+
+function phases(times: object): string {
+  return Object.entries(times)
+    .flatMap(([name, value]) => (name.endsWith('Ms') ? [`${name.slice(0, -2)} ${Number(value).toFixed(0)} ms`] : []))
+    .join(', ')
+}
+
+function underAnotherNode(node: string): number {
+  const version = spawnSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).stdout.trim()
+  const args = process.argv
+    .slice(2)
+    .filter((arg, index, all) => arg !== '--node' && all[index - 1] !== '--node' && !arg.startsWith('--node='))
+  const { status } = spawnSync(
+    node,
+    [...nodeFlags(version), '--import', 'tsx', fileURLToPath(import.meta.url), ...args],
+    {
+      stdio: 'inherit',
+    },
+  )
+  return status ?? 1
+}
+
+if (values.node !== undefined) {
+  process.exitCode = underAnotherNode(values.node)
+} else {
+  const log = values.json ? console.error : console.log
+  const proofs = await measure(log)
+  const report: Report = values.kernels ? { ...proofs, kernels: kernelRates() } : proofs
+  const megabytes = (bytes: number | undefined): string =>
+    bytes === undefined ? '?' : `${(bytes / 1e6).toFixed(0)} MB`
+  log(`peak memory: ours ${megabytes(report.peakRssBytes)}, peer ${megabytes(report.rounds[0]?.peer?.peakRssBytes)}`)
+  if (values.peer !== undefined) {
+    log(`ours / peer: elapsed ${report.elapsedRatio?.toFixed(2)}, CPU ${report.cpuRatio?.toFixed(2)}`)
+  }
+  if (report.kernels !== undefined) log(`kernels: ${JSON.stringify(report.kernels, null, 2)}`)
+  if (values.json) console.log(JSON.stringify(report, null, 2))
+}

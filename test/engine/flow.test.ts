@@ -1,0 +1,237 @@
+/** The way of a job, on fake devices: order, memory, progress, events, retries. */
+import { describe, expect, test } from 'vitest'
+import { GpuUnavailableError, InvalidRequestError, ProofInvalidError, WorkerExitedError } from '../../src/errors.ts'
+import type { JobProgress, PartitionEvent } from '../../src/events.ts'
+import type { ProofRequest } from '../../src/request/proof-request.ts'
+import { proverErrorOf } from '../support/expect-error.ts'
+import { FakeMachine, recordEvents } from '../support/fake-device.ts'
+import { window3Request, windowRequest, winningRequest } from '../support/fixtures.ts'
+import { syntheticWindowRequest } from '../support/synthetic-post.ts'
+
+/** Two sectors fill a partition. */
+const partitions = (count: number): ProofRequest => syntheticWindowRequest('2k', 2 * count)
+
+describe('one job', () => {
+  test('events come in order, progress rises to 1, the result has the proofs in order of the partitions', async () => {
+    const machine = new FakeMachine()
+    const engine = await machine.engine()
+    const seen = recordEvents(engine)
+    const fractions: number[] = []
+    const request = window3Request()
+    const result = await engine.prove(request, { onProgress: ({ fraction }) => fractions.push(fraction) })
+    expect(result).toMatchObject({ kind: 'window-post', circuitId: 'wpost-2k', partitions: 2, verified: true })
+    const commR = (sector: number): Buffer => Buffer.from(request.sectors?.[sector]?.commR as Uint8Array)
+    expect(commR(0).equals(result.proof.subarray(0, 32))).toBe(true)
+    expect(commR(2).equals(result.proof.subarray(192, 224))).toBe(true)
+    expect(seen.filter((event) => /^(queued|active|partition 0|completed|drained)/.test(event))).toEqual([
+      'queued',
+      'active',
+      'partition 0 synthesizing',
+      'partition 0 synth_done',
+      'partition 0 gpu',
+      'partition 0 done',
+      'completed',
+      'drained',
+    ])
+    // Parameters are loaded beside the first synthesis.
+    expect(seen.filter((event) => /^(active|srs|partition 0 gpu)/.test(event))).toEqual([
+      'active',
+      'srs loading',
+      'srs loaded',
+      'partition 0 gpu',
+    ])
+    expect(fractions.length).toBeGreaterThan(8)
+    expect(fractions).toEqual([...fractions].sort((a, b) => a - b))
+    expect(fractions.at(-1)).toBe(1)
+    const { timings } = result
+    expect(Math.min(...Object.values(timings))).toBeGreaterThanOrEqual(0)
+    expect(timings.totalMs).toBeGreaterThan(timings.gpuMs / 2)
+    await engine.close()
+  })
+
+  test('moves inside a partition, and says how long it will take once its circuit was measured', async () => {
+    const machine = new FakeMachine({ units: 10, unitMs: 3 })
+    const engine = await machine.engine()
+    const progress: JobProgress[] = []
+    await engine.prove(windowRequest(), { onProgress: (event) => progress.push(event) })
+    expect(progress.filter(({ done }) => done === 0).length).toBeGreaterThan(10)
+    expect(progress.every(({ remainingMs }) => remainingMs === undefined)).toBe(true)
+    progress.length = 0
+    await engine.prove(windowRequest(), { onProgress: (event) => progress.push(event) })
+    const estimates = progress.map(({ remainingMs }) => remainingMs as number)
+    expect(estimates[0]).toBeGreaterThan(estimates.at(-2) as number)
+    expect(estimates.at(-1)).toBe(0)
+    await engine.close()
+  })
+
+  test('a refused request queues nothing and tells nobody', async () => {
+    const machine = new FakeMachine()
+    const engine = await machine.engine()
+    const seen = recordEvents(engine)
+    const error = await proverErrorOf(() => engine.prove({ ...windowRequest(), vanillaProofs: [] }))
+    expect(error).toBeInstanceOf(InvalidRequestError)
+    machine.fail('locate', 1, { kind: 'throw', error: new GpuUnavailableError('no file') })
+    await proverErrorOf(() => engine.prove(windowRequest()))
+    expect(seen).toEqual(['drained'])
+    expect(engine.status().totals.failed['window-post']).toBe(0)
+    await engine.close()
+  })
+
+  test('a listener or onProgress that throws does not harm the proof', async () => {
+    const engine = await new FakeMachine().engine()
+    const errors: Error[] = []
+    engine.on('error', (error) => errors.push(error))
+    engine.on('partition', () => {
+      throw new Error('bad listener')
+    })
+    const onProgress = (): void => {
+      throw new Error('bad progress bar')
+    }
+    await engine.prove(windowRequest(), { onProgress })
+    expect(new Set(errors.map(({ message }) => message))).toEqual(
+      new Set(['a listener of "partition" failed: bad listener', 'onProgress failed: bad progress bar']),
+    )
+    await engine.close()
+  })
+})
+
+describe('order', () => {
+  test('jobs complete one after another: partitions start by job, then by index', async () => {
+    const machine = new FakeMachine()
+    const engine = await machine.engine()
+    const order: string[] = []
+    const jobs = new Map<string, number>()
+    engine.on('queued', ({ job }) => jobs.set(job.id, jobs.size))
+    engine.on('partition', ({ job, index, state }) => {
+      if (state === 'synthesizing') order.push(`${jobs.get(job.id)}.${index}`)
+    })
+    await Promise.all([engine.prove(partitions(10)), engine.prove(partitions(10))])
+    expect(order).toEqual([0, 1].flatMap((job) => Array.from({ length: 10 }, (_, index) => `${job}.${index}`)))
+    expect(machine.most.prove).toBe(1)
+    await engine.close()
+  })
+
+  test('at most one witness waits for a device that is busy', async () => {
+    const machine = new FakeMachine({ units: 4, unitMs: 3 })
+    const engine = await machine.engine({ synthesis: { concurrency: 4, lookahead: 1 } })
+    let most = 0
+    engine.on('partition', () => {
+      const { jobs } = engine.status()
+      const ahead = jobs.flatMap((job) => job.partitions).filter(({ state }) => /^synth/.test(state)).length
+      most = Math.max(most, ahead)
+    })
+    await engine.prove(partitions(6))
+    // One for the idle device and one ahead.
+    expect(most).toBe(2)
+    await engine.close()
+  })
+
+  test('a WinningPoSt passes a running WindowPoSt at its next partition', async () => {
+    const machine = new FakeMachine({ units: 4, unitMs: 2 })
+    const engine = await machine.engine()
+    const order: string[] = []
+    const taken = (event: PartitionEvent): void => {
+      if (event.state === 'gpu') order.push(event.job.kind)
+    }
+    engine.on('partition', taken)
+    const window = engine.prove(partitions(8))
+    await new Promise<void>((resolve) => engine.once('progress', () => resolve()))
+    const winning = engine.prove(winningRequest()).then(() => order.slice())
+    expect((await winning).filter((kind) => kind === 'window-post').length).toBeLessThanOrEqual(3)
+    await window
+    expect(order.length).toBe(9)
+    await engine.close()
+  })
+
+  test('an earlier deadline goes first within a priority', async () => {
+    const machine = new FakeMachine()
+    const engine = await machine.engine()
+    const order: string[] = []
+    engine.on('completed', ({ job }) => order.push(job.requestId as string))
+    const later = (ms: number): Date => new Date(Date.now() + ms)
+    await Promise.all([
+      engine.prove({ ...partitions(3), requestId: 'first' }),
+      engine.prove({ ...partitions(2), requestId: 'none' }),
+      engine.prove({ ...partitions(2), requestId: 'late', deadline: later(60_000) }),
+      engine.prove({ ...partitions(2), requestId: 'soon', deadline: later(50_000) }),
+    ])
+    expect(order.indexOf('soon')).toBeLessThan(order.indexOf('late'))
+    expect(order.indexOf('late')).toBeLessThan(order.indexOf('none'))
+    await engine.close()
+  })
+
+  test('two devices work at once, each on one partition', async () => {
+    const machine = new FakeMachine({ devices: 2, unitMs: 3 })
+    const engine = await machine.engine({ synthesis: { concurrency: 2 } })
+    const result = await engine.prove(partitions(8))
+    expect(result.partitions).toBe(8)
+    expect(machine.most.prove).toBe(2)
+    expect(engine.status().gpus.map(({ state }) => state)).toEqual(['idle', 'idle'])
+    await engine.close()
+  })
+})
+
+describe('a proof that does not verify', () => {
+  test('is made anew, told of, and never returned', async () => {
+    const machine = new FakeMachine().fail('prove', 2, { kind: 'wrong' })
+    const engine = await machine.engine()
+    const seen = recordEvents(engine)
+    const result = await engine.prove(partitions(3))
+    expect(result.verified).toBe(true)
+    expect(machine.calls('prove')).toBe(4)
+    expect(seen.filter((event) => /^(verifyFailed|retry)/.test(event))).toEqual(['verifyFailed 1', 'retry 1 2'])
+    expect(engine.status().gpus[0]?.verifyFailures).toBe(1)
+    await engine.close()
+  })
+
+  test('fails the job the second time', async () => {
+    const machine = new FakeMachine().fail('prove', 1, { kind: 'wrong' }).fail('prove', 2, { kind: 'wrong' })
+    const engine = await machine.engine()
+    const seen = recordEvents(engine)
+    const error = await proverErrorOf(() => engine.prove(windowRequest()))
+    expect(error).toBeInstanceOf(ProofInvalidError)
+    expect(error.details.partition).toBe(0)
+    expect(seen.filter((event) => /^(verifyFailed|failed|completed)/.test(event))).toEqual([
+      'verifyFailed 0',
+      'verifyFailed 0',
+      'failed',
+    ])
+    expect(engine.status()).toMatchObject({ totals: { failed: { 'window-post': 1 }, completed: { 'window-post': 0 } } })
+    await engine.close()
+  })
+})
+
+describe('a partition that fails', () => {
+  test('for good ends the job once, stops the others, and frees everything', async () => {
+    const machine = new FakeMachine().fail('synthesize', 5, {
+      kind: 'throw',
+      error: new InvalidRequestError('a path leads elsewhere', { details: { sector: 9n } }),
+    })
+    const engine = await machine.engine()
+    const seen = recordEvents(engine)
+    const error = await proverErrorOf(() => engine.prove(partitions(10)))
+    expect(error.details.sector).toBe(9n)
+    expect(seen.filter((event) => event === 'failed').length).toBe(1)
+    expect(machine.calls('synthesize')).toBe(5)
+    const { jobs, synthesis } = engine.status()
+    expect(jobs[0]?.state).toBe('failed')
+    expect(jobs[0]?.errorCode).toBe('ERR_INVALID_REQUEST')
+    expect(new Set(jobs[0]?.partitions.map(({ state }) => state))).toEqual(new Set(['done', 'failed']))
+    expect(synthesis.active).toBe(0)
+    await engine.prove(windowRequest())
+    await engine.close()
+  })
+
+  test('because its worker died is tried again, with its witness kept', async () => {
+    const machine = new FakeMachine()
+      .fail('synthesize', 1, { kind: 'throw', error: new WorkerExitedError('gone') })
+      .fail('prove', 1, { kind: 'die' })
+    const engine = await machine.engine()
+    const seen = recordEvents(engine)
+    await engine.prove(windowRequest())
+    expect([machine.calls('synthesize'), machine.calls('prove')]).toEqual([2, 2])
+    expect(seen.filter((event) => /^retry/.test(event))).toEqual(['retry 0 2', 'retry 0 2'])
+    expect(engine.status().gpus[0]).toMatchObject({ ordinal: 0, generation: 2, state: 'idle' })
+    await engine.close()
+  })
+})

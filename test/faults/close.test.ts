@@ -1,0 +1,231 @@
+/** Closing an engine in every state, on fake devices: what waits rejects, what runs finishes or is aborted, all is freed. */
+import { describe, expect, test } from 'vitest'
+import type { Engine } from '../../src/engine.ts'
+import { EngineClosedError, GpuUnavailableError, QueueFullError, RequestConflictError } from '../../src/errors.ts'
+import { proverErrorOf } from '../support/expect-error.ts'
+import { delay, FakeMachine, recordEvents } from '../support/fake-device.ts'
+import { windowRequest, winningRequest } from '../support/fixtures.ts'
+import { syntheticWindowRequest } from '../support/synthetic-post.ts'
+
+const low = { priority: 'low' } as const
+
+async function running(machine: FakeMachine): Promise<void> {
+  while (machine.running.prove === 0) await delay(1)
+}
+
+function expectFreed(machine: FakeMachine, engine: Engine): void {
+  const { state, memory, queue, gpus } = engine.status()
+  expect(machine.open).toBe(0)
+  expect({ state, used: memory.usedBytes, waiting: memory.waiting, queue }).toEqual({
+    state: 'closed',
+    used: 0,
+    waiting: 0,
+    queue: { queued: 0, active: 0 },
+  })
+  expect(gpus.every(({ jobId }) => jobId === undefined)).toBe(true)
+}
+
+describe('close', () => {
+  test('running jobs finish, queued and new ones reject, a second call is the same promise', async () => {
+    const machine = new FakeMachine({ unitMs: 5 })
+    // No witness is made ahead: what is not on the device has not begun.
+    const engine = await machine.engine({ synthesis: { lookahead: 0 } })
+    const seen = recordEvents(engine)
+    const first = engine.prove(windowRequest())
+    await running(machine)
+    const queued = Array.from({ length: 5 }, () => engine.prove({ ...syntheticWindowRequest('2k', 4), ...low }))
+    const settled = Promise.allSettled(queued)
+    await delay(1)
+    const closing = engine.close()
+    const again = engine.close()
+    await expect(engine.prove(windowRequest())).rejects.toBeInstanceOf(EngineClosedError)
+    await expect(engine.preload('wpost-2k')).rejects.toBeInstanceOf(EngineClosedError)
+    expect((await first).verified).toBe(true)
+    for (const result of await settled) {
+      expect(result.status).toBe('rejected')
+      expect((result as PromiseRejectedResult).reason).toBeInstanceOf(EngineClosedError)
+    }
+    await Promise.all([closing, again])
+    expect(seen.filter((event) => event === 'completed').length).toBe(1)
+    expect(seen.at(-1)).toBe('gpu')
+    expectFreed(machine, engine)
+    await engine.close()
+    await engine[Symbol.asyncDispose]()
+  })
+
+  test('force aborts what runs', async () => {
+    const machine = new FakeMachine({ unitMs: 5 }).fail('prove', 1, { kind: 'hang' })
+    const engine = await machine.engine()
+    const proving = engine.prove(windowRequest())
+    const outcome = proverErrorOf(() => proving)
+    await running(machine)
+    await engine.close({ force: true })
+    expect(await outcome).toBeInstanceOf(EngineClosedError)
+    expectFreed(machine, engine)
+  })
+
+  test('timeoutMs lets it run so long, then aborts it', async () => {
+    const machine = new FakeMachine().fail('prove', 1, { kind: 'hang' })
+    const engine = await machine.engine()
+    const outcome = proverErrorOf(() => engine.prove(windowRequest()))
+    await running(machine)
+    const from = performance.now()
+    await engine.close({ timeoutMs: 100 })
+    expect(performance.now() - from).toBeGreaterThanOrEqual(95)
+    expect(await outcome).toBeInstanceOf(EngineClosedError)
+    expectFreed(machine, engine)
+  })
+
+  test('a second call may add force', async () => {
+    const machine = new FakeMachine().fail('prove', 1, { kind: 'hang' })
+    const engine = await machine.engine()
+    const outcome = proverErrorOf(() => engine.prove(windowRequest()))
+    await running(machine)
+    const closing = engine.close()
+    await delay(20)
+    await engine.close({ force: true })
+    await closing
+    expect(await outcome).toBeInstanceOf(EngineClosedError)
+  })
+
+  test.each(['locate', 'warm', 'synthesize', 'verify'] as const)('by force during %s', async (operation) => {
+    const machine = new FakeMachine().fail(operation, 1, { kind: 'hang' })
+    const engine = await machine.engine()
+    const outcome = proverErrorOf(() => engine.prove(windowRequest()))
+    while (machine.running[operation] === 0) await delay(1)
+    await engine.close({ force: true })
+    expect(await outcome).toBeInstanceOf(EngineClosedError)
+    expectFreed(machine, engine)
+  })
+
+  test('during a preload, after a success, after a failure, and without any job', async () => {
+    const machine = new FakeMachine().fail('warm', 1, { kind: 'hang' })
+    const engine = await machine.engine()
+    const outcome = proverErrorOf(() => engine.preload('winning-2k'))
+    while (machine.running.warm === 0) await delay(1)
+    await engine.close()
+    expect(await outcome).toBeInstanceOf(EngineClosedError)
+    expectFreed(machine, engine)
+
+    for (const fault of [undefined, { kind: 'throw', error: new GpuUnavailableError('no') } as const]) {
+      const next = new FakeMachine()
+      if (fault !== undefined) next.fail('prove', 1, fault)
+      const used = await next.engine()
+      await used.prove(windowRequest()).catch(() => {})
+      await used.close()
+      expectFreed(next, used)
+    }
+    const idle = new FakeMachine()
+    const unused = await idle.engine()
+    await unused.close()
+    expectFreed(idle, unused)
+    expect(unused.capabilities()).toEqual([])
+  })
+
+  test('an engine whose devices can not be started leaves nothing', async () => {
+    const machine = new FakeMachine().fail('start', 1, { kind: 'throw', error: new GpuUnavailableError('broken') })
+    const error = await proverErrorOf(() => machine.engine())
+    expect(error.code).toBe('ERR_GPU_UNAVAILABLE')
+    expect(error.message).toContain('broken')
+    expect(machine.open).toBe(0)
+  })
+})
+
+describe('admission', () => {
+  test('past maxQueued jobs that wait, prove rejects', async () => {
+    const machine = new FakeMachine({ unitMs: 3 })
+    const engine = await machine.engine({ maxQueued: 1 })
+    const first = engine.prove(windowRequest())
+    await running(machine)
+    const second = engine.prove({ ...syntheticWindowRequest('2k', 8), ...low })
+    const third = engine.prove({ ...syntheticWindowRequest('2k', 2), ...low })
+    const error = await proverErrorOf(() => third)
+    expect(error).toBeInstanceOf(QueueFullError)
+    expect(error.retryable).toBe(true)
+    await Promise.all([first, second])
+    await engine.prove(windowRequest())
+    await engine.close()
+  })
+
+  test('the same requestId and content share one run; other content conflicts; the id is free once settled', async () => {
+    const machine = new FakeMachine({ unitMs: 3 })
+    const engine = await machine.engine()
+    const request = { ...windowRequest(), requestId: 'wdpost-1' }
+    const first = engine.prove(request)
+    const abort = new AbortController()
+    const second = engine.prove({ ...request, priority: 'low' }, { signal: abort.signal })
+    const third = engine.prove(request)
+    const conflict = await proverErrorOf(() => engine.prove({ ...winningRequest(), requestId: 'wdpost-1' }))
+    expect(conflict).toBeInstanceOf(RequestConflictError)
+    abort.abort(new Error('not me'))
+    await expect(second).rejects.toThrow('not me')
+    expect(await third).toBe(await first)
+    expect(machine.calls('prove')).toBe(1)
+    const anew = await engine.prove(request)
+    expect(anew.jobId).not.toBe((await first).jobId)
+    await engine.close()
+  })
+
+  test('a job is cancelled when the last of its callers has given up', async () => {
+    const machine = new FakeMachine({ unitMs: 5 }).fail('prove', 1, { kind: 'hang' })
+    const engine = await machine.engine()
+    const seen = recordEvents(engine)
+    const request = { ...windowRequest(), requestId: 'shared' }
+    const aborts = [new AbortController(), new AbortController()]
+    const calls = aborts.map(({ signal }) => engine.prove(request, { signal }))
+    const settled = Promise.allSettled(calls)
+    await running(machine)
+    aborts[0]?.abort('first')
+    await delay(20)
+    expect(seen).not.toContain('cancelled')
+    aborts[1]?.abort('second')
+    expect((await settled).map((result) => (result as PromiseRejectedResult).reason)).toEqual(['first', 'second'])
+    expect(seen).toContain('cancelled')
+    await engine.close()
+  })
+
+  test('a circuit larger than the device is refused with the numbers', async () => {
+    const engine = await new FakeMachine({ maxLog2Domain: 14 }).engine()
+    const error = await proverErrorOf(() => engine.prove(windowRequest()))
+    expect(error.code).toBe('ERR_UNSUPPORTED_PROOF')
+    expect(error.details).toMatchObject({ expected: 'at most 2^14', received: '2^15', device: 'fake 0' })
+    expect(error.message).toContain('21866 constraints')
+    await engine.close()
+  })
+})
+
+describe('preload', () => {
+  test('keeps a WinningPoSt and the memory of one of its partitions', async () => {
+    const machine = new FakeMachine()
+    const engine = await machine.engine()
+    await engine.preload('winning-2k')
+    const { usedBytes } = engine.status().memory
+    expect(engine.status().srs).toMatchObject([{ circuitId: 'winning-2k', evictable: false, development: false }])
+    const peak: number[] = []
+    engine.on('partition', () => peak.push(engine.status().memory.usedBytes))
+    const result = await engine.prove(winningRequest())
+    expect(result.timings.srsLoadMs).toBeLessThan(result.timings.totalMs / 2)
+    // Nothing more is reserved for it than was kept.
+    expect(Math.max(...peak)).toBe(usedBytes)
+    expect(machine.calls('warm')).toBe(1)
+    await engine.preload('winning-2k')
+    expect(engine.status().memory.usedBytes).toBe(usedBytes)
+    await engine.close()
+    expect(engine.status().memory.usedBytes).toBe(0)
+  })
+
+  test('five jobs that start cold together load their parameters once; a failed load fails them all, and is tried anew', async () => {
+    const machine = new FakeMachine({ unitMs: 5 }).fail('warm', 1, {
+      kind: 'throw',
+      error: new GpuUnavailableError('bad'),
+    })
+    const engine = await machine.engine({ synthesis: { concurrency: 5, lookahead: 5 } })
+    const five = await Promise.allSettled(Array.from({ length: 5 }, () => engine.prove(windowRequest())))
+    expect(five.map(({ status }) => status)).toEqual(Array(5).fill('rejected'))
+    expect(machine.calls('warm')).toBe(1)
+    const sixth = Promise.all(Array.from({ length: 5 }, () => engine.prove(windowRequest())))
+    expect((await sixth).length).toBe(5)
+    expect(machine.calls('warm')).toBe(2)
+    await engine.close()
+  })
+})

@@ -1,0 +1,134 @@
+/** Workers that die: real threads behind `WorkerLink`, and fake devices behind the engine. */
+import { describe, expect, test } from 'vitest'
+import { WorkerLink } from '../../src/device/worker-link.ts'
+import { GpuUnavailableError, InvalidRequestError, WorkerExitedError } from '../../src/errors.ts'
+import { proverErrorOf } from '../support/expect-error.ts'
+import { delay, FakeMachine, recordEvents } from '../support/fake-device.ts'
+import type { FaultFunctions } from '../support/fault-worker.js'
+import { windowRequest, winningRequest } from '../support/fixtures.ts'
+import { syntheticWindowRequest } from '../support/synthetic-post.ts'
+
+const open = (): WorkerLink<FaultFunctions> =>
+  new WorkerLink<FaultFunctions>(new URL('../support/fault-worker.js', import.meta.url), 'fault', { from: 'the test' })
+
+describe('WorkerLink', () => {
+  test('calls, progress, worker data and errors of their own class cross the thread', async () => {
+    const link = open()
+    expect(await link.call('echo', { bytes: new Uint8Array([1, 2]), big: 3n })).toEqual({
+      bytes: new Uint8Array([1, 2]),
+      big: 3n,
+      workerData: { from: 'the test' },
+    })
+    const shares: number[] = []
+    await link.call('count', { units: 5, unitMs: 30 }, { onProgress: (share) => shares.push(share) })
+    expect(shares.length).toBeGreaterThan(2)
+    const error = await proverErrorOf(() => link.call('refuse', undefined))
+    expect(error).toBeInstanceOf(InvalidRequestError)
+    expect(error.details).toEqual({ field: 'randomness', sector: 7n })
+    expect((error.cause as Error).message).toBe('the cause')
+    await expect(link.call('missing' as 'echo', {})).rejects.toThrow('no function missing')
+    await link.terminate()
+  })
+
+  test('a shared array crosses without a copy, a transferred one moves', async () => {
+    const link = open()
+    const shared = new Uint8Array(new SharedArrayBuffer(4))
+    await link.call('fill', shared)
+    expect([...shared]).toEqual([7, 7, 7, 7])
+    expect(await link.call('moved', 3)).toEqual(new Uint8Array(3))
+    await link.terminate()
+  })
+
+  test('an abort reaches the worker, and the call rejects with its reason when the work has stopped', async () => {
+    const link = open()
+    const abort = new AbortController()
+    const counting = link.call('count', { units: 1000, unitMs: 5 }, { signal: abort.signal })
+    await delay(50)
+    abort.abort('enough')
+    await expect(counting).rejects.toBe('enough')
+    await expect(link.call('echo', {}, { signal: abort.signal })).rejects.toBe('enough')
+    expect(await link.call('running', undefined)).toBe(0)
+    await link.terminate()
+  })
+
+  test.each(['exit', 'throw'] as const)(
+    'calls in flight reject when the worker dies by %s, and so do later ones',
+    async (how) => {
+      const link = open()
+      const counting = proverErrorOf(() => link.call('count', { units: 1000, unitMs: 5 }))
+      await delay(20)
+      const dying = proverErrorOf(() => link.call('die', how))
+      for (const error of [await counting, await dying]) {
+        expect(error).toBeInstanceOf(WorkerExitedError)
+        expect(error.retryable).toBe(true)
+      }
+      expect((await link.exited).message).toContain(how === 'exit' ? 'code 3' : 'died of its own')
+      await expect(link.call('echo', {})).rejects.toBeInstanceOf(WorkerExitedError)
+      await link.terminate()
+    },
+  )
+
+  test('a file that is not there', async () => {
+    const link = new WorkerLink<FaultFunctions>(new URL('./none.js', import.meta.url), 'none', undefined)
+    await expect(link.call('echo', {})).rejects.toBeInstanceOf(WorkerExitedError)
+  })
+})
+
+describe('the engine', () => {
+  test('restarts a device that died while idle', async () => {
+    const machine = new FakeMachine()
+    const engine = await machine.engine()
+    const seen: string[] = []
+    engine.on('gpu', ({ state }) => seen.push(state))
+    machine.clients[0]?.die('out of the blue')
+    await engine.prove(windowRequest())
+    expect(seen).toEqual(['lost', 'ready'])
+    expect(engine.status().gpus).toMatchObject([{ ordinal: 0, generation: 2, state: 'idle' }])
+    await engine.close()
+  })
+
+  test('proves the partition again that a device died with, and only that one', async () => {
+    const machine = new FakeMachine().fail('prove', 3, { kind: 'die' })
+    const engine = await machine.engine()
+    const seen = recordEvents(engine)
+    const result = await engine.prove(syntheticWindowRequest('2k', 10))
+    expect(result.partitions).toBe(5)
+    expect([machine.calls('prove'), machine.calls('synthesize')]).toEqual([6, 5])
+    expect(seen.filter((event) => /^retry/.test(event))).toEqual(['retry 2 2'])
+    await engine.close()
+    expect(machine.open).toBe(0)
+  })
+
+  test('a device that dies while it loads parameters is no reason to fail', async () => {
+    const machine = new FakeMachine().fail('warm', 1, { kind: 'die' })
+    const engine = await machine.engine()
+    await engine.prove(windowRequest())
+    await engine.close()
+  })
+
+  test('a device that dies every time fails the job, and is given up after three restarts in a row', async () => {
+    const machine = new FakeMachine()
+    for (let nth = 1; nth <= 6; nth++) machine.fail('prove', nth, { kind: 'die' })
+    const engine = await machine.engine()
+    const first = await proverErrorOf(() => engine.prove(windowRequest()))
+    expect(first).toBeInstanceOf(WorkerExitedError)
+    const second = await proverErrorOf(() => engine.prove(winningRequest()))
+    expect(second).toBeInstanceOf(GpuUnavailableError)
+    expect(engine.status().gpus).toMatchObject([{ state: 'excluded' }])
+    const { memory, queue } = engine.status()
+    expect([memory.waiting, queue.queued, queue.active]).toEqual([0, 0, 0])
+    await engine.close()
+    expect(engine.status().memory.usedBytes).toBe(0)
+  })
+
+  test('with one of two devices broken, the other does all', async () => {
+    const machine = new FakeMachine({ devices: 2 }).fail('start', 1, { kind: 'throw', error: new Error('no driver') })
+    const engine = await machine.engine()
+    await engine.prove(syntheticWindowRequest('2k', 6))
+    expect(engine.status().gpus.map(({ state, reason }) => [state, reason])).toEqual([
+      ['excluded', 'no driver'],
+      ['idle', undefined],
+    ])
+    await engine.close()
+  })
+})

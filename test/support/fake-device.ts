@@ -1,0 +1,259 @@
+/**
+ * An engine whose devices and workers are fakes in the same process: they take the time that a test says, and fail on the n-th call
+ * the way it says. "Proofs" carry the first public input of their partition, so that order, mix-ups and wrong ones are seen.
+ */
+import type { CircuitId } from '../../src/circuit/circuit-id.ts'
+import type { CompactWitness } from '../../src/circuit/shape.ts'
+import type { Batch, BatchResult, DeviceClient, DeviceInfo } from '../../src/device/device-client.ts'
+import type { CallOptions } from '../../src/device/worker-link.ts'
+import { createEngine, type Engine, type EngineModules } from '../../src/engine.ts'
+import { WorkerExitedError } from '../../src/errors.ts'
+import type { EngineEvents, EventName } from '../../src/events.ts'
+import type { EngineOptions } from '../../src/options.ts'
+import type { ParametersLocation } from '../../src/params/parameters-location.ts'
+import type { PostPartition } from '../../src/synthesis/post-partition.ts'
+import type { Synthesizer } from '../../src/synthesis/synthesis-pool.ts'
+import { COMM_R_OFFSET } from '../../src/synthesis/vanilla-post.ts'
+import type { VerifyTask } from '../../src/synthesis/verify-functions.ts'
+
+export type Operation = 'start' | 'warm' | 'synthesize' | 'prove' | 'verify' | 'locate'
+
+/** What happens to one call. */
+export type Fault =
+  | { readonly kind: 'throw'; readonly error: unknown }
+  /** Never ends by itself, and stops at once when aborted. */
+  | { readonly kind: 'hang' }
+  /** Goes on for so long before it notices an abort. */
+  | { readonly kind: 'deaf'; readonly ms: number }
+  /** The device's worker dies midway (its other calls too). */
+  | { readonly kind: 'die' }
+  /** A result that does not verify. */
+  | { readonly kind: 'wrong' }
+
+export interface FakeOptions {
+  readonly devices?: number
+  readonly unitMs?: number
+  readonly units?: number
+  readonly maxLog2Domain?: number
+  readonly development?: boolean
+}
+
+export class FakeMachine {
+  readonly #options: Required<FakeOptions>
+  readonly #faults = new Map<string, Fault>()
+  readonly #calls = new Map<Operation, number>()
+  /** Every call in order of its begin: operation and partition. */
+  readonly log: string[] = []
+  /** Calls that run now, and the most at any time. */
+  readonly running: Record<Operation, number> = zeroes()
+  readonly most: Record<Operation, number> = zeroes()
+  readonly clients: FakeDeviceClient[] = []
+  open = 0
+
+  constructor(options: FakeOptions = {}) {
+    this.#options = { devices: 1, unitMs: 1, units: 4, maxLog2Domain: 24, development: false, ...options }
+  }
+
+  /** The n-th call (from 1) of an operation gets this fault. */
+  fail(operation: Operation, nth: number, fault: Fault): this {
+    this.#faults.set(`${operation} ${nth}`, fault)
+    return this
+  }
+
+  calls(operation: Operation): number {
+    return this.#calls.get(operation) ?? 0
+  }
+
+  modules(): Partial<EngineModules> {
+    return {
+      plan: () => ({
+        slots: Array.from({ length: this.#options.devices }, (_, device) => ({
+          name: `fake ${device}`,
+          start: async (signal: AbortSignal) => {
+            await this.work('start', '', { signal })
+            const client = new FakeDeviceClient(this, { kind: 'cpu', name: `fake ${device}`, ...this.#options })
+            this.clients.push(client)
+            this.open++
+            return client
+          },
+        })),
+      }),
+      synthesizer: () => new FakeSynthesizer(this),
+      locate: async (circuitId) => {
+        await this.work('locate', circuitId, {})
+        return this.#location(circuitId)
+      },
+    }
+  }
+
+  engine(options: EngineOptions = {}): Promise<Engine> {
+    return createEngine({ memory: { totalBytes: 2 ** 32 }, ...options }, this.modules())
+  }
+
+  #location(circuitId: CircuitId): ParametersLocation {
+    const { development } = this.#options
+    const files = { paramsFile: `${circuitId}.params`, vkFile: `${circuitId}.vk` }
+    return { circuitId, development, ...files, paramsDigest: '0'.repeat(32), vkDigest: '1'.repeat(32) }
+  }
+
+  /** Takes `units` units of time, reports each, obeys the signal between two, and suffers the fault that is due. */
+  async work(operation: Operation, what: string, options: CallOptions, die?: () => Error): Promise<Fault | undefined> {
+    const nth = this.calls(operation) + 1
+    this.#calls.set(operation, nth)
+    const fault = this.#faults.get(`${operation} ${nth}`)
+    this.log.push(`${operation} ${what}`)
+    this.running[operation]++
+    this.most[operation] = Math.max(this.most[operation], this.running[operation])
+    const { signal, onProgress } = options
+    try {
+      for (let unit = 1; unit <= this.#options.units; unit++) {
+        if (fault?.kind !== 'deaf' || unit > 1) signal?.throwIfAborted()
+        await delay(fault?.kind === 'deaf' && unit === 1 ? fault.ms : this.#options.unitMs)
+        if (fault?.kind === 'hang') await aborted(signal)
+        if (fault?.kind === 'throw' && unit === 2) throw fault.error
+        if (fault?.kind === 'die' && unit === 2) throw die?.() ?? new WorkerExitedError(`${operation} worker died`)
+        onProgress?.(unit / this.#options.units)
+      }
+      signal?.throwIfAborted()
+      return fault
+    } finally {
+      this.running[operation]--
+    }
+  }
+}
+
+export class FakeDeviceClient implements DeviceClient {
+  readonly info: DeviceInfo
+  readonly exited: Promise<WorkerExitedError>
+  readonly #machine: FakeMachine
+  #exit!: (error: WorkerExitedError) => void
+  #gone: WorkerExitedError | undefined
+
+  constructor(machine: FakeMachine, info: DeviceInfo) {
+    this.#machine = machine
+    this.info = info
+    this.exited = new Promise((resolve) => {
+      this.#exit = resolve
+    })
+  }
+
+  async proveBatch(batch: Batch, options: CallOptions): Promise<BatchResult> {
+    if (this.#gone !== undefined) throw this.#gone
+    const fault = await this.#race(
+      this.#machine.work('prove', batch.circuitId, options, () => this.die('it was told to die')),
+    )
+    const proofs = batch.witnesses.map(({ inputs }) => {
+      const proof = new Uint8Array(192)
+      proof.set(inputs)
+      if (fault?.kind === 'wrong') proof[0] = (proof[0] as number) ^ 1
+      return proof
+    })
+    return { proofs, loadMs: 0 }
+  }
+
+  async warm({ circuitId }: { circuitId: CircuitId }, options: CallOptions): Promise<void> {
+    if (this.#gone !== undefined) throw this.#gone
+    await this.#race(this.#machine.work('warm', circuitId, options, () => this.die('it was told to die')))
+  }
+
+  async forget(circuitId: CircuitId): Promise<void> {
+    this.#machine.log.push(`forget ${circuitId}`)
+  }
+
+  async close(): Promise<void> {
+    this.die('closed')
+  }
+
+  /** As a worker that exits. */
+  die(why: string): WorkerExitedError {
+    if (this.#gone === undefined) {
+      this.#gone = new WorkerExitedError(`fake worker exited: ${why}`)
+      this.#machine.open--
+      this.#exit(this.#gone)
+    }
+    return this.#gone
+  }
+
+  #race<T>(work: Promise<T>): Promise<T> {
+    work.catch(() => {})
+    return Promise.race([
+      work,
+      this.exited.then((error) => {
+        throw error
+      }),
+    ])
+  }
+}
+
+class FakeSynthesizer implements Synthesizer {
+  readonly #machine: FakeMachine
+
+  constructor(machine: FakeMachine) {
+    this.#machine = machine
+    machine.open++
+  }
+
+  async synthesize(partition: PostPartition, options: CallOptions): Promise<CompactWitness> {
+    await this.#machine.work('synthesize', `${partition.randomness[0]}.${partition.partition}`, options)
+    const inputs = partition.vanillaProofs.slice(COMM_R_OFFSET, COMM_R_OFFSET + 32)
+    return { inputs, bits: new Uint8Array(8), wide: new Uint8Array(32) }
+  }
+
+  async verify({ publicInputs, proof }: VerifyTask, options: CallOptions): Promise<boolean> {
+    await this.#machine.work('verify', `${publicInputs.length}`, options)
+    if (proof.length !== 192 * publicInputs.length) return false
+    return publicInputs.every((inputs, k) =>
+      Buffer.from(inputs[0] as Uint8Array).equals(proof.subarray(192 * k, 192 * k + 32)),
+    )
+  }
+
+  async close(): Promise<void> {
+    this.#machine.open--
+  }
+}
+
+/** Every event of an engine, in order, as `name` or `name detail`. */
+export function recordEvents(engine: Engine): string[] {
+  const seen: string[] = []
+  const detail: { readonly [E in EventName]?: (event: Parameters<EngineEvents[E]>[0]) => string } = {
+    partition: (event) => `${event?.index} ${event?.state}`,
+    srs: (event) => String(event?.state),
+    retry: (event) => `${event?.index} ${event?.attempt}`,
+    verifyFailed: (event) => String(event?.index),
+    memory: (event) => String(event?.state),
+  }
+  const names: EventName[] = [
+    'queued',
+    'active',
+    'partition',
+    'completed',
+    'failed',
+    'cancelled',
+    'srs',
+    'memory',
+    'retry',
+    'fallback',
+    'verifyFailed',
+    'gpu',
+    'drained',
+    'error',
+  ]
+  for (const name of names) {
+    engine.on(name, ((event: never) => {
+      const describe = detail[name] as ((event: never) => string) | undefined
+      seen.push(describe === undefined ? name : `${name} ${describe(event)}`)
+    }) as never)
+  }
+  return seen
+}
+
+export const delay = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+function aborted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal?.aborted) reject(signal.reason)
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+}
+
+const zeroes = (): Record<Operation, number> => ({ start: 0, warm: 0, synthesize: 0, prove: 0, verify: 0, locate: 0 })

@@ -1,0 +1,12 @@
+import type { Run } from '../../src/groth16/proving-device.ts'
+
+/** The functions of `fault-worker.js`. */
+export type FaultFunctions = {
+  readonly echo: (args: Record<string, unknown>, run: Run) => Record<string, unknown>
+  readonly count: (args: { units: number; unitMs: number }, run: Run) => Promise<void>
+  readonly running: (args: undefined, run: Run) => number
+  readonly refuse: (args: undefined, run: Run) => never
+  readonly fill: (shared: Uint8Array, run: Run) => void
+  readonly moved: (length: number, run: Run) => Uint8Array
+  readonly die: (how: 'exit' | 'throw', run: Run) => Promise<void>
+}

@@ -1,0 +1,40 @@
+/** A worker for tests of `WorkerLink`: started from JavaScript, like every worker. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { workerData } from 'node:worker_threads'
+import { serveWorker, transferred } from '../../dist/device/worker-link.js'
+import { InvalidRequestError } from '../../dist/errors.js'
+
+let running = 0
+
+serveWorker({
+  echo: (args) => ({ ...args, workerData }),
+  async count({ units, unitMs }, run) {
+    running++
+    try {
+      for (let unit = 1; unit <= units; unit++) {
+        run.signal.throwIfAborted()
+        await delay(unitMs)
+        run.unit(unit / units)
+      }
+    } finally {
+      running--
+    }
+  },
+  running: () => running,
+  refuse() {
+    const details = { field: 'randomness', sector: 7n }
+    throw new InvalidRequestError('no', { details, cause: new Error('the cause') })
+  },
+  fill: (shared) => void shared.fill(7),
+  moved(length) {
+    const bytes = new Uint8Array(length)
+    return transferred(bytes, [bytes.buffer])
+  },
+  die(how) {
+    if (how === 'exit') process.exit(3)
+    setImmediate(() => {
+      throw new Error('died of its own')
+    })
+    return new Promise(() => {})
+  },
+})
