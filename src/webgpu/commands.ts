@@ -21,10 +21,24 @@ export interface Dispatch {
 
 const PARAMS_STRIDE = 256
 
+type RecordedDispatch = Dispatch & { readonly compiled: CompiledKernel }
+type Operation =
+  | { readonly kind: 'dispatch'; readonly dispatch: RecordedDispatch; readonly index: number }
+  | { readonly kind: 'clear'; readonly buffer: GPUBuffer; readonly offset: number; readonly bytes: number }
+  | {
+      readonly kind: 'copy'
+      readonly from: GPUBuffer
+      readonly fromOffset: number
+      readonly to: GPUBuffer
+      readonly toOffset: number
+      readonly bytes: number
+    }
+
 export class Commands {
   readonly #gpu: Gpu
   readonly #label: string
-  readonly #dispatches: (Dispatch & { readonly compiled: CompiledKernel })[] = []
+  readonly #operations: Operation[] = []
+  readonly #params: (Dispatch['params'] | undefined)[] = []
 
   constructor(gpu: Gpu, label: string) {
     this.#gpu = gpu
@@ -33,7 +47,22 @@ export class Commands {
 
   /** Records a dispatch of a kernel that {@link Gpu.prepare} compiled. */
   dispatch(kernel: Kernel, dispatch: Dispatch): this {
-    if (dispatch.workgroups > 0) this.#dispatches.push({ ...dispatch, compiled: this.#gpu.compiled(kernel) })
+    if (dispatch.workgroups === 0) return this
+    const recorded = { ...dispatch, compiled: this.#gpu.compiled(kernel) }
+    this.#operations.push({ kind: 'dispatch', dispatch: recorded, index: this.#params.length })
+    this.#params.push(dispatch.params)
+    return this
+  }
+
+  /** Fills a range with zeros; offset and length in bytes, multiples of 4. */
+  clear(buffer: GPUBuffer, offset: number, bytes: number): this {
+    if (bytes > 0) this.#operations.push({ kind: 'clear', buffer, offset, bytes })
+    return this
+  }
+
+  /** Copies a range; offsets and length in bytes, multiples of 4. */
+  copy(from: GPUBuffer, fromOffset: number, to: GPUBuffer, toOffset: number, bytes: number): this {
+    if (bytes > 0) this.#operations.push({ kind: 'copy', from, fromOffset, to, toOffset, bytes })
     return this
   }
 
@@ -43,14 +72,27 @@ export class Commands {
    */
   async submit(): Promise<void> {
     const { device } = this.#gpu
-    if (this.#dispatches.length === 0) return
+    if (this.#operations.length === 0) return
     device.pushErrorScope('validation')
     device.pushErrorScope('out-of-memory')
     const uniform = this.#uniform()
     const encoder = device.createCommandEncoder({ label: this.#label })
-    const pass = encoder.beginComputePass({ label: this.#label })
-    for (const [index, dispatch] of this.#dispatches.entries()) this.#encode(pass, dispatch, uniform, index)
-    pass.end()
+    let pass: GPUComputePassEncoder | undefined
+    for (const operation of this.#operations) {
+      if (operation.kind === 'dispatch') {
+        pass ??= encoder.beginComputePass({ label: this.#label })
+        this.#encode(pass, operation.dispatch, uniform, operation.index)
+        continue
+      }
+      pass?.end()
+      pass = undefined
+      if (operation.kind === 'clear') encoder.clearBuffer(operation.buffer, operation.offset, operation.bytes)
+      else {
+        const { from, fromOffset, to, toOffset, bytes } = operation
+        encoder.copyBufferToBuffer(from, fromOffset, to, toOffset, bytes)
+      }
+    }
+    pass?.end()
     device.queue.submit([encoder.finish()])
     // Awaited together, so that none rejects unseen when the device is lost.
     const [memory, validation] = await this.#gpu.guard(
@@ -64,8 +106,8 @@ export class Commands {
 
   /** Parameters of all dispatches, one stride each. */
   #uniform(): GPUBuffer {
-    const words = new Uint32Array((this.#dispatches.length * PARAMS_STRIDE) / 4)
-    for (const [index, { params }] of this.#dispatches.entries()) {
+    const words = new Uint32Array((Math.max(1, this.#params.length) * PARAMS_STRIDE) / 4)
+    for (const [index, params] of this.#params.entries()) {
       if (params !== undefined) words.set(params, (index * PARAMS_STRIDE) / 4)
     }
     const { device } = this.#gpu
@@ -77,7 +119,7 @@ export class Commands {
 
   #encode(
     pass: GPUComputePassEncoder,
-    { compiled, buffers, params, workgroups }: Dispatch & { readonly compiled: CompiledKernel },
+    { compiled, buffers, params, workgroups }: RecordedDispatch,
     uniform: GPUBuffer,
     index: number,
   ): void {

@@ -140,15 +140,15 @@ function stepWords(step: Step, offsets: ReadonlyMap<Template, number>, wiresOffs
   }
 }
 
-// How the device evaluates a side of a row; rows.ts of the AssemblyScript module has the same numbers.
+// How a device evaluates a side of a row; rows.ts of the AssemblyScript module and wgsl/rows/ have the same numbers.
 const ZERO = 0
 const CONSTANT_ONE = 1
 const EVALUATE = 2
 const FROM_C = 3
 const SAME_AS_A = 4
 
-/** The cheapest way to A·z and B·z of a row that is known to hold. */
-function rowPlan({ termStart, termVariable, termCoefficient }: RowMatrix, row: number): number {
+/** The cheapest way to A·z (low byte) and B·z (next byte) of a row that is known to hold. */
+export function rowPlan({ termStart, termVariable, termCoefficient }: RowMatrix, row: number): number {
   const [a, b, c, end] = termStart.subarray(3 * row, 3 * row + 4) as unknown as [number, number, number, number]
   const isOne = (from: number, to: number): boolean =>
     to - from === 1 && termVariable[from] === ONE && termCoefficient[from] === 0

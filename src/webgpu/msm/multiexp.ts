@@ -34,13 +34,6 @@ const placeKernel: Kernel = {
   entry: 'place_entries',
   bindings: ['read', 'read', 'read', 'read_write', 'read_write', 'uniform'],
 }
-const clearKernel: Kernel = {
-  name: 'clear',
-  fields: [],
-  parts: ['invocation.wgsl', 'msm/clear.wgsl'],
-  entry: 'clear',
-  bindings: ['read_write', 'uniform'],
-}
 const countsKernel: Kernel = {
   name: 'round counts',
   fields: [],
@@ -67,7 +60,6 @@ const PAIRS_KERNEL: Readonly<Record<Group, Kernel>> = { g1: pairsKernel('g1'), g
 export const multiexpKernels = (group: Group): readonly Kernel[] => [
   countKernel,
   placeKernel,
-  clearKernel,
   countsKernel,
   rangesKernel,
   PAIRS_KERNEL[group],
@@ -155,10 +147,6 @@ async function accumulate(
   const { points, scalars, first, count, window, windows, buckets } = task
   const pointBytes = POINT_BYTES[group]
   const set = new BufferSet(gpu)
-  const clear = (buffer: GPUBuffer, bytes: number) => {
-    const vectors = Math.ceil(bytes / 16)
-    return { buffers: [buffer], params: [vectors], workgroups: Math.ceil(vectors / 256) }
-  }
   try {
     const scan = set.own(await Scan.create(gpu, buckets))
     let counts = await set.allocate(4 * buckets + 16, 'bucket counts')
@@ -175,9 +163,10 @@ async function accumulate(
     const groups = Math.ceil(count / 64)
     await gpu
       .commands('sort entries')
-      .dispatch(clearKernel, clear(sums, buckets * pointBytes))
-      .dispatch(clearKernel, clear(counts, 4 * buckets))
-      .dispatch(clearKernel, clear(totals, 4 * MAX_ROUNDS + 4))
+      // Zero words are infinity.
+      .clear(sums, 0, buckets * pointBytes)
+      .clear(counts, 0, 4 * buckets)
+      .clear(totals, 0, 4 * MAX_ROUNDS + 4)
       .dispatch(countKernel, { buffers: [scalars, counts, ranks], params, workgroups: groups })
       .submit()
     const sort = gpu.commands('sort entries')
