@@ -30,6 +30,7 @@ const SUITES = {
       command: bin('dependency-cruiser/bin/dependency-cruise.mjs', 'src', '--config', '.dependency-cruiser.js'),
     },
     { name: 'unused', command: bin('knip/bin/knip.js') },
+    { name: 'package', command: [process.execPath, join(root, 'scripts/check-package.js')] },
     vitest('unit', 'kernels', 'circuits', 'proofs', 'faults', 'engine', 'types', 'package'),
   ],
   proofs: [
