@@ -238,6 +238,23 @@ describe('linear combinations', () => {
   })
 })
 
+describe('arrays of templates', () => {
+  it('are shared where they are equal', () => {
+    const shape = gadgetShape((cs) => {
+      const x = allocateNum(cs)
+      for (const factor of [2n, 3n]) {
+        cs.template(`times ${factor}`, { nums: [x] }, (body, { nums: [u] }) => {
+          body.enforce(LinearCombination.of(u as Variable, factor), LinearCombination.of(ONE), new LinearCombination())
+          return {}
+        })
+      }
+    })
+    const [twice, thrice] = shape.root.steps.flatMap((step) => (step.kind === 'child' ? [step.template.matrix] : []))
+    expect(thrice?.termVariable).toBe(twice?.termVariable)
+    expect(thrice?.termCoefficient).not.toEqual(twice?.termCoefficient)
+  })
+})
+
 describe('the coefficient table', () => {
   it('begins with 1 and −1, also where a circuit uses neither', () => {
     expect(gadgetShape(() => {}).coefficients).toEqual([1n, FR_MODULUS - 1n])
