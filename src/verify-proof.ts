@@ -1,5 +1,5 @@
 /** Verification without an engine: what a chain node does with a proof, for those who receive one. */
-import { SECTOR_SIZE_TAGS } from './circuit/circuit-id.ts'
+import { isCircuitId } from './circuit/circuit-id.ts'
 import { wasmMultiexp } from './cpu/verify-multiexp.ts'
 import { InvalidRequestError } from './errors.ts'
 import { type PreparedVerifyingKey, prepareVerifyingKey, verifyProofs } from './groth16/verify.ts'
@@ -56,15 +56,13 @@ function isStatement(value: ProofRequest | ProofStatement): value is ProofStatem
   return typeof value === 'object' && value !== null && 'publicInputs' in value
 }
 
-const CIRCUIT_ID = new RegExp(`^(porep|snap|wpost|winning)-(${SECTOR_SIZE_TAGS.join('|')})$`)
-
 function checkedStatement(statement: ProofStatement): ProofStatement {
   const refuse = (field: string, expected: string, received: unknown): InvalidRequestError =>
     new InvalidRequestError(`${field}: expected ${expected}, got ${String(received)}`, {
       details: { field, expected, received: String(received) },
     })
   const { circuitId, publicInputs } = statement
-  if (!CIRCUIT_ID.test(String(circuitId))) throw refuse('circuitId', 'a circuit id such as wpost-32g', circuitId)
+  if (!isCircuitId(circuitId)) throw refuse('circuitId', 'a circuit id such as wpost-32g', circuitId)
   if (!Array.isArray(publicInputs)) throw refuse('publicInputs', 'a list of lists', typeof publicInputs)
   for (const [k, inputs] of publicInputs.entries()) {
     if (!Array.isArray(inputs)) throw refuse(`publicInputs[${k}]`, 'a list', typeof inputs)
