@@ -1,9 +1,7 @@
 /** Verification without an engine: what a chain node does with a proof, for those who receive one. */
 import { isCircuitId } from './circuit/circuit-id.ts'
-import { wasmMultiexp } from './cpu/verify-multiexp.ts'
 import { InvalidRequestError } from './errors.ts'
-import { type PreparedVerifyingKey, prepareVerifyingKey, verifyProofs } from './groth16/verify.ts'
-import { openVerifyingKey } from './params/srs-file.ts'
+import type { PreparedVerifyingKey } from './groth16/verify.ts'
 import type { ProofRequest, ProofStatement } from './request/proof-request.ts'
 import { statementOf } from './request/statement.ts'
 import { locateParameters } from './srs/locate-parameters.ts'
@@ -43,6 +41,12 @@ export async function verifyProof(
   }
   const { circuitId, publicInputs } = isStatement(statement) ? checkedStatement(statement) : statementOf(statement)
   const location = await locateParameters(circuitId, { directory, allowDevelopment })
+  // Curve arithmetic takes longer to load than the rest of the package: only who verifies waits for it.
+  const [{ prepareVerifyingKey, verifyProofs }, { openVerifyingKey }, { wasmMultiexp }] = await Promise.all([
+    import('./groth16/verify.ts'),
+    import('./params/srs-file.ts'),
+    import('./cpu/verify-multiexp.ts'),
+  ])
   let key = prepared.get(location.vkDigest)
   if (key === undefined) {
     key = prepareVerifyingKey(await openVerifyingKey(location))

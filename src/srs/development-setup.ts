@@ -3,14 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type CircuitId, isCircuitId } from '../circuit/circuit-id.ts'
-import { circuitShape } from '../circuit/circuit-shape.ts'
-import { MAX_LOG2_DOMAIN } from '../cpu/ntt/transform.ts'
 import { workerFile } from '../cpu/wasm-file.ts'
 import { WorkerLink } from '../device/worker-link.ts'
 import { InvalidOptionsError, UnsupportedProofError } from '../errors.ts'
 import { parameterDirectory } from '../options.ts'
 import { developmentFileNames } from '../params/published.ts'
-import { type DevelopmentFiles, removeFiles, temporaryFiles } from './make-development-parameters.ts'
+import type { DevelopmentFiles } from './make-development-parameters.ts'
 import type { SetupFunctions } from './setup-functions.ts'
 import type { ToxicWaste } from './toxic-waste.ts'
 
@@ -68,6 +66,12 @@ export async function setupWith(
     })
   }
   const directory = parameterDirectory(options.directory, 'directory')
+  // Loaded only here: an embedder who never makes parameters does not wait for circuits and curves at import.
+  const [{ circuitShape }, { MAX_LOG2_DOMAIN }, { removeFiles, temporaryFiles }] = await Promise.all([
+    import('../circuit/circuit-shape.ts'),
+    import('../cpu/ntt/transform.ts'),
+    import('./make-development-parameters.ts'),
+  ])
   // A circuit that can't be had is refused before anything is made.
   const { log2Domain } = circuitShape(circuitId)
   if (log2Domain > MAX_LOG2_DOMAIN) {
