@@ -41,7 +41,7 @@ export function isBuilt() {
     'dist/index.js',
     'dist/wasm/circuit.wasm',
     'dist/wasm/kernels-fma.wasm',
-    'dist/wasm/kernels-fma-row.wasm',
+    'dist/wasm/kernels-fma-fenced.wasm',
     'dist/wasm/kernels-int.wasm',
   ]
   const paths = outputs.map((path) => join(root, path))

@@ -135,7 +135,7 @@ export function resolveOptions(options: EngineOptions = {}): ResolvedOptions {
   const cpu = section(root.cpu, 'cpu', ['threads', 'relaxedSimd'])
   const cores = availableParallelism()
   return {
-    parameterCache: folder(root.parameterCache),
+    parameterCache: parameterDirectory(root.parameterCache, 'parameterCache'),
     allowDevelopmentParameters: flag(root.allowDevelopmentParameters, 'allowDevelopmentParameters', false),
     memory: {
       totalBytes: auto(memory.totalBytes, 'memory.totalBytes', (v, f) => integer(v, f, 1, Number.MAX_SAFE_INTEGER)),
@@ -239,15 +239,19 @@ function choice<const T extends string>(value: unknown, field: string, choices: 
   return found ?? refuse(field, choices.map((c) => `'${c}'`).join(' or '), value)
 }
 
-function folder(value: unknown): string {
+/**
+ * The folder of parameters that an option names, or the default.
+ * @throws {InvalidOptionsError} neither a path nor a file: URL
+ */
+export function parameterDirectory(value: unknown, field: string): string {
   // A variable that is set but empty counts as absent.
   const given = value ?? (process.env.FIL_PROOFS_PARAMETER_CACHE || DEFAULT_PARAMETER_CACHE)
   if (given instanceof URL) {
-    if (given.protocol !== 'file:') refuse('parameterCache', 'a path or a file: URL', given.href)
+    if (given.protocol !== 'file:') refuse(field, 'a path or a file: URL', given.href)
     return fileURLToPath(given)
   }
   if (typeof given === 'string' && given !== '') return given
-  return refuse('parameterCache', 'a path or a file: URL', given)
+  return refuse(field, 'a path or a file: URL', given)
 }
 
 function selectors(value: unknown): 'auto' | 'cpu' | readonly GpuSelector[] {

@@ -1,9 +1,7 @@
 /** Verification without an engine: what a chain node does with a proof, for those who receive one. */
-import { SECTOR_SIZE_TAGS } from './circuit/circuit-id.ts'
-import { wasmMultiexp } from './cpu/verify-multiexp.ts'
+import { isCircuitId } from './circuit/circuit-id.ts'
 import { InvalidRequestError } from './errors.ts'
-import { type PreparedVerifyingKey, prepareVerifyingKey, verifyProofs } from './groth16/verify.ts'
-import { openVerifyingKey } from './params/srs-file.ts'
+import type { PreparedVerifyingKey } from './groth16/verify.ts'
 import type { ProofRequest, ProofStatement } from './request/proof-request.ts'
 import { statementOf } from './request/statement.ts'
 import { locateParameters } from './srs/locate-parameters.ts'
@@ -43,6 +41,12 @@ export async function verifyProof(
   }
   const { circuitId, publicInputs } = isStatement(statement) ? checkedStatement(statement) : statementOf(statement)
   const location = await locateParameters(circuitId, { directory, allowDevelopment })
+  // Curve arithmetic takes longer to load than the rest of the package: only who verifies waits for it.
+  const [{ prepareVerifyingKey, verifyProofs }, { openVerifyingKey }, { wasmMultiexp }] = await Promise.all([
+    import('./groth16/verify.ts'),
+    import('./params/srs-file.ts'),
+    import('./cpu/verify-multiexp.ts'),
+  ])
   let key = prepared.get(location.vkDigest)
   if (key === undefined) {
     key = prepareVerifyingKey(await openVerifyingKey(location))
@@ -56,15 +60,13 @@ function isStatement(value: ProofRequest | ProofStatement): value is ProofStatem
   return typeof value === 'object' && value !== null && 'publicInputs' in value
 }
 
-const CIRCUIT_ID = new RegExp(`^(porep|snap|wpost|winning)-(${SECTOR_SIZE_TAGS.join('|')})$`)
-
 function checkedStatement(statement: ProofStatement): ProofStatement {
   const refuse = (field: string, expected: string, received: unknown): InvalidRequestError =>
     new InvalidRequestError(`${field}: expected ${expected}, got ${String(received)}`, {
       details: { field, expected, received: String(received) },
     })
   const { circuitId, publicInputs } = statement
-  if (!CIRCUIT_ID.test(String(circuitId))) throw refuse('circuitId', 'a circuit id such as wpost-32g', circuitId)
+  if (!isCircuitId(circuitId)) throw refuse('circuitId', 'a circuit id such as wpost-32g', circuitId)
   if (!Array.isArray(publicInputs)) throw refuse('publicInputs', 'a list of lists', typeof publicInputs)
   for (const [k, inputs] of publicInputs.entries()) {
     if (!Array.isArray(inputs)) throw refuse(`publicInputs[${k}]`, 'a list', typeof inputs)

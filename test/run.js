@@ -30,6 +30,7 @@ const SUITES = {
       command: bin('dependency-cruiser/bin/dependency-cruise.mjs', 'src', '--config', '.dependency-cruiser.js'),
     },
     { name: 'unused', command: bin('knip/bin/knip.js') },
+    { name: 'package', command: [process.execPath, join(root, 'scripts/check-package.js')] },
     vitest('unit', 'kernels', 'circuits', 'proofs', 'faults', 'engine', 'types', 'package'),
   ],
   proofs: [
@@ -44,8 +45,8 @@ const SUITES = {
 function runTests(suite, folders) {
   const report = join(results, `${suite}.json`)
   rmSync(report, { force: true })
-  // A filter matches anywhere in a path: with both slashes, `proofs` is not `proofs-slow`.
-  const filters = folders.map((folder) => `/test/${folder}/`)
+  // A filter matches anywhere in a path: with the last slash, `proofs` is not `proofs-slow`.
+  const filters = folders.map((folder) => `test/${folder}/`)
   const { status } = spawnSync(
     process.execPath,
     [

@@ -15,7 +15,8 @@ export function testBit(words: Uint32Array, index: number): boolean {
 export function orBits(target: Uint32Array, offset: number, source: Uint32Array): void {
   const shift = offset & 31
   let at = offset >>> 5
-  for (const word of source) {
+  for (let i = 0; i < source.length; i++, at++) {
+    const word = source[i] as number
     // Padding is skipped with the zeros, so nothing is read or written past the target's end.
     if (word !== 0) {
       target[at] = (target[at] as number) | (word << shift)
@@ -23,13 +24,13 @@ export function orBits(target: Uint32Array, offset: number, source: Uint32Array)
       const spill = shift > 0 ? word >>> (32 - shift) : 0
       if (spill !== 0) target[at + 1] = (target[at + 1] as number) | spill
     }
-    at++
   }
 }
 
 export function countBits(words: Uint32Array): number {
   let count = 0
-  for (let word of words) {
+  for (let i = 0; i < words.length; i++) {
+    let word = words[i] as number
     // Sums of neighbours: of 2, 4, 8 bits, then all four bytes by one multiplication.
     word -= (word >>> 1) & 0x5555_5555
     word = (word & 0x3333_3333) + ((word >>> 2) & 0x3333_3333)

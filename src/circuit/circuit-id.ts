@@ -27,6 +27,11 @@ export function circuitIdOf(family: CircuitFamily, size: SectorSizeTag): Circuit
   return `${family}-${size}`
 }
 
+/** Whether a value from outside names a circuit. */
+export function isCircuitId(value: unknown): value is CircuitId {
+  return CIRCUIT_FAMILIES.some((family) => SECTOR_SIZE_TAGS.some((size) => value === circuitIdOf(family, size)))
+}
+
 /** Splits a circuit id into its two halves. */
 export function parseCircuitId(circuitId: CircuitId): { readonly family: CircuitFamily; readonly size: SectorSizeTag } {
   const [family, size] = circuitId.split('-') as [CircuitFamily, SectorSizeTag]

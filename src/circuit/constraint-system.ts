@@ -6,7 +6,7 @@
  * is recorded in the time of the few thousand that differ.
  */
 
-import { FR_MODULUS } from '../field/fr.ts'
+import { FR_MODULUS, frReduce } from '../field/fr.ts'
 import type { Bit } from './bit.ts'
 import type { LinearCombination } from './linear-combination.ts'
 import {
@@ -50,23 +50,49 @@ interface Recording {
 /** What all templates of one circuit share. */
 class Registry {
   readonly coefficients: bigint[] = []
-  readonly #numbers = new Map<bigint, number>()
+  /**
+   * Numbers of coefficients as they come, reduced or not, under their nearest double: V8 hashes a bigint by its lowest 64 bits,
+   * which most powers of two have in common.
+   */
+  readonly #numbers = new Map<number, { readonly coefficient: bigint; readonly number: number }[]>()
   readonly #recordings = new Map<string, Recording>()
   readonly #forms = new Map<string, number>()
+  readonly #arrays = new Map<number, Uint32Array[]>()
 
   constructor() {
-    this.intern(1n)
-    this.intern(FR_MODULUS - 1n)
+    this.number(1n)
+    this.number(FR_MODULUS - 1n)
   }
 
-  intern(coefficient: bigint): number {
-    let number = this.#numbers.get(coefficient)
-    if (number === undefined) {
-      number = this.coefficients.length
-      this.coefficients.push(coefficient)
-      this.#numbers.set(coefficient, number)
-    }
+  /** Number of an integer modulo r in the coefficient table, or {@link ZERO}. */
+  number(coefficient: bigint): number {
+    if (coefficient === 1n && this.coefficients.length > 0) return 0
+    const key = Number(coefficient)
+    const known = this.#numbers.get(key)
+    const found = known?.find((entry) => entry.coefficient === coefficient)
+    if (found !== undefined) return found.number
+    const reduced = frReduce(coefficient)
+    let number = ZERO
+    if (reduced !== coefficient) number = this.number(reduced)
+    else if (reduced !== 0n) number = this.coefficients.push(coefficient) - 1
+    const entry = { coefficient, number }
+    if (known === undefined) this.#numbers.set(key, [entry])
+    else known.push(entry)
     return number
+  }
+
+  /** An array with the same elements that another template has already, or else a new one. */
+  share(elements: readonly number[]): Uint32Array {
+    let hash = elements.length
+    for (const element of elements) hash = (Math.imul(hash, 31) + element) >>> 0
+    const candidates = this.#arrays.get(hash) ?? []
+    const same = candidates.find(
+      (array) => array.length === elements.length && array.every((element, i) => element === elements[i]),
+    )
+    if (same !== undefined) return same
+    const array = Uint32Array.from(elements)
+    this.#arrays.set(hash, [...candidates, array])
+    return array
   }
 
   recording(name: string, form: string, record: (uniqueName: string) => Recording): Recording {
@@ -82,9 +108,14 @@ class Registry {
   }
 }
 
-/** Order of terms within a linear combination, by the two kind bits: ONE, inputs, wires, aux. */
+/** In place of a number in the coefficient table: the coefficient vanishes. */
+const ZERO = -1
+
+/** Place of a variable within a linear combination, by the two kind bits: ONE, inputs, wires, aux; each by number. */
 const KIND_RANK = [2, 3, 1, 0] as const
-const rankOf = (variable: Variable): number => KIND_RANK[variable >>> 30] as number
+function placeOf(variable: Variable): number {
+  return (KIND_RANK[variable >>> 30] as number) * (NUMBER_MASK + 1) + (variable & NUMBER_MASK)
+}
 
 /** One template under construction; the root of a circuit is made by {@link recordRoot}. */
 export class ConstraintSystem {
@@ -239,12 +270,13 @@ export class ConstraintSystem {
     if (this.#undefined.size > 0) throw new Error(`${name}: ${this.#undefined.size} derived variables without a row`)
     const matrix: RowMatrix = {
       rows: this.#defines.length,
-      termStart: Uint32Array.from(this.#termStart),
-      termVariable: Uint32Array.from(this.#termVariable),
-      termCoefficient: Uint32Array.from(this.#termCoefficient),
-      defines: Uint32Array.from(this.#defines),
-      auxBefore: Uint32Array.from(this.#auxBefore),
-      inputsBefore: Uint32Array.from(this.#inputsBefore),
+      // Templates that differ in a constant share all but their coefficients.
+      termStart: this.#registry.share(this.#termStart),
+      termVariable: this.#registry.share(this.#termVariable),
+      termCoefficient: this.#registry.share(this.#termCoefficient),
+      defines: this.#registry.share(this.#defines),
+      auxBefore: this.#registry.share(this.#auxBefore),
+      inputsBefore: this.#registry.share(this.#inputsBefore),
     }
     return {
       name,
@@ -257,13 +289,36 @@ export class ConstraintSystem {
   }
 
   #pushTerms(combination: LinearCombination): void {
-    const terms = [...combination.terms()].sort(([v], [w]) => rankOf(v) - rankOf(w) || v - w)
-    for (const [variable, coefficient] of terms) {
+    const first = this.#termVariable.length
+    let last = -1
+    let inOrder = true
+    for (const [variable, coefficient] of combination.entries()) {
+      const number = this.#registry.number(coefficient)
+      if (number === ZERO) continue
       this.#check(variable)
       this.#termVariable.push(variable)
-      this.#termCoefficient.push(this.#registry.intern(coefficient))
+      this.#termCoefficient.push(number)
+      const place = placeOf(variable)
+      inOrder &&= place > last
+      last = place
     }
+    if (!inOrder) this.#sortTerms(first)
     this.#termStart.push(this.#termVariable.length)
+  }
+
+  #sortTerms(first: number): void {
+    const terms = this.#termVariable
+      .slice(first)
+      .map((variable, i) => ({
+        variable,
+        place: placeOf(variable),
+        number: this.#termCoefficient[first + i] as number,
+      }))
+      .sort((x, y) => x.place - y.place)
+    for (const [i, { variable, number }] of terms.entries()) {
+      this.#termVariable[first + i] = variable
+      this.#termCoefficient[first + i] = number
+    }
   }
 
   /** Catches variables of another template, which a body must take as operands. */

@@ -1,4 +1,3 @@
-import { frReduce } from '../field/fr.ts'
 import { ONE, type Variable } from './shape.ts'
 
 /**
@@ -38,12 +37,14 @@ export class LinearCombination {
     return this.addAll(other, -factor)
   }
 
-  /** Terms with canonical, nonzero coefficients, in no particular order. */
-  *terms(): Generator<readonly [Variable, bigint]> {
-    for (const [variable, coefficient] of this.#terms) {
-      const reduced = frReduce(coefficient)
-      if (reduced !== 0n) yield [variable, reduced]
-    }
+  /** Different variables, those included whose coefficients vanish. */
+  get size(): number {
+    return this.#terms.size
+  }
+
+  /** Terms in no particular order; coefficients may be any integers, also multiples of r. */
+  entries(): Iterable<readonly [Variable, bigint]> {
+    return this.#terms
   }
 }
 

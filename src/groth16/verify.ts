@@ -83,8 +83,7 @@ export function verifyProofs(
     throw error
   }
 
-  // A weight of 0 would skip its proof, so the lowest bit is always set.
-  const weights = proofs.map(() => (proofs.length === 1 ? 1n : fromBytesBE(randomBytes(WEIGHT_BYTES)) | 1n))
+  const weights = proofs.map(() => (proofs.length === 1 ? 1n : randomWeight()))
   const sumOfWeights = weights.reduce((sum, weight) => sum + weight, 0n) % FR_MODULUS
   const x = decodeSumG1(multiexp(key.ic, weightedInputs(publicInputs, weights, sumOfWeights, key.inputs)))
   let c = G1.ZERO
@@ -97,6 +96,14 @@ export function verifyProofs(
   terms.push([prepared.gamma, x.negate()])
   terms.push([prepared.delta, c.negate()])
   return productOfPairingsIsOne(terms)
+}
+
+/** A weight of 0 would skip its proof. */
+function randomWeight(): bigint {
+  for (;;) {
+    const weight = fromBytesBE(randomBytes(WEIGHT_BYTES))
+    if (weight !== 0n) return weight
+  }
 }
 
 /** Scalars for the points of ic: Σ zⱼ for ONE, then Σ zⱼ·xⱼᵢ, 32 bytes little-endian each. */

@@ -3,7 +3,7 @@
  *
  * A digest is the first 16 bytes of BLAKE2b-512 of the whole file, in hex, as in `parameters.json` of `filecoin-proofs`.
  */
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { type FileHandle, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
@@ -90,7 +90,7 @@ async function readMemo(): Promise<Memo> {
 /** Never fails: without a memo the next start only takes longer. */
 async function remember(key: string, entry: MemoEntry): Promise<void> {
   const file = memoFile()
-  const temporary = `${file}.${process.pid}.${Date.now()}.tmp`
+  const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`
   try {
     await mkdir(dirname(file), { recursive: true })
     const files = { ...(await readMemo()), [key]: entry }

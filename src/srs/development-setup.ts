@@ -2,15 +2,13 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { CircuitId } from '../circuit/circuit-id.ts'
-import { circuitShape } from '../circuit/circuit-shape.ts'
-import { MAX_LOG2_DOMAIN } from '../cpu/ntt/transform.ts'
+import { type CircuitId, isCircuitId } from '../circuit/circuit-id.ts'
 import { workerFile } from '../cpu/wasm-file.ts'
 import { WorkerLink } from '../device/worker-link.ts'
-import { UnsupportedProofError } from '../errors.ts'
+import { InvalidOptionsError, UnsupportedProofError } from '../errors.ts'
+import { parameterDirectory } from '../options.ts'
 import { developmentFileNames } from '../params/published.ts'
-import { parameterDirectory } from './locate-parameters.ts'
-import { type DevelopmentFiles, removeFiles, temporaryFiles } from './make-development-parameters.ts'
+import type { DevelopmentFiles } from './make-development-parameters.ts'
 import type { SetupFunctions } from './setup-functions.ts'
 import type { ToxicWaste } from './toxic-waste.ts'
 
@@ -40,7 +38,8 @@ export interface DevelopmentParameters {
  *
  * Runs in a worker of its own, which ends with it.
  *
- * @throws {UnsupportedProofError} the circuit is unknown to this version, or too large for the CPU device
+ * @throws {InvalidOptionsError} no circuit has that name, or the directory is no path
+ * @throws {UnsupportedProofError} the circuit is not in this version, or too large for the CPU device
  * @throws `signal.reason` once the signal aborts; nothing is left behind
  */
 export function developmentSetup(
@@ -61,6 +60,18 @@ export async function setupWith(
 ): Promise<DevelopmentParameters> {
   const { signal, onProgress } = options
   signal?.throwIfAborted()
+  if (!isCircuitId(circuitId)) {
+    throw new InvalidOptionsError(`circuitId: expected a circuit id such as wpost-2k, got ${String(circuitId)}`, {
+      details: { field: 'circuitId', expected: 'a circuit id such as wpost-2k', received: String(circuitId) },
+    })
+  }
+  const directory = parameterDirectory(options.directory, 'directory')
+  // Loaded only here: an embedder who never makes parameters does not wait for circuits and curves at import.
+  const [{ circuitShape }, { MAX_LOG2_DOMAIN }, { removeFiles, temporaryFiles }] = await Promise.all([
+    import('../circuit/circuit-shape.ts'),
+    import('../cpu/ntt/transform.ts'),
+    import('./make-development-parameters.ts'),
+  ])
   // A circuit that can't be had is refused before anything is made.
   const { log2Domain } = circuitShape(circuitId)
   if (log2Domain > MAX_LOG2_DOMAIN) {
@@ -75,7 +86,6 @@ export async function setupWith(
       },
     )
   }
-  const directory = parameterDirectory(options.directory)
   await mkdir(directory, { recursive: true })
   const names = developmentFileNames(circuitId)
   const files: DevelopmentFiles = {

@@ -1,15 +1,12 @@
 /** Finds the files of a circuit: the published ones, or development parameters where they are allowed. */
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import { DevelopmentParametersError, SrsUnavailableError } from '../errors.ts'
+import { parameterDirectory } from '../options.ts'
 import { parseMarker } from '../params/development-marker.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
 import { developmentFileNames, publishedParameters } from '../params/published.ts'
-
-/** Where Filecoin's software keeps parameters when no one says otherwise. */
-const DEFAULT_DIRECTORY = '/var/tmp/filecoin-proof-parameters'
 
 export interface LocateOptions {
   /** Folder of the files. @default process.env.FIL_PROOFS_PARAMETER_CACHE, else /var/tmp/filecoin-proof-parameters */
@@ -18,19 +15,13 @@ export interface LocateOptions {
   readonly allowDevelopment?: boolean | undefined
 }
 
-/** The folder that parameters are looked up in. */
-export function parameterDirectory(directory?: string | URL): string {
-  const given = directory ?? (process.env.FIL_PROOFS_PARAMETER_CACHE || DEFAULT_DIRECTORY)
-  return given instanceof URL ? fileURLToPath(given) : given
-}
-
 /**
  * Finds the files of a circuit. Reads nothing but the marker of development parameters.
  * @throws {SrsUnavailableError} there are none; `details.file` is where the published one should be
  * @throws {DevelopmentParametersError} only development parameters are there, and they are not allowed
  */
 export async function locateParameters(circuitId: CircuitId, options: LocateOptions = {}): Promise<ParametersLocation> {
-  const directory = parameterDirectory(options.directory)
+  const directory = parameterDirectory(options.directory, 'parameterCache')
   const published = publishedParameters(circuitId)
   const paramsFile = join(directory, published.paramsFile)
   if (await exists(paramsFile)) {

@@ -7,10 +7,10 @@ import type { ThreadContext } from '../../src/cpu/thread-context.ts'
 import { SCRATCH_BYTES } from '../../src/cpu/thread-pool.ts'
 import { wasmFile } from '../../src/cpu/wasm-file.ts'
 
-export type KernelModuleName = 'kernels-fma' | 'kernels-fma-row' | 'kernels-int'
+export type KernelModuleName = 'kernels-fma' | 'kernels-fma-fenced' | 'kernels-int'
 
 /** Both back ends, and the variants of the first. A module that does not compile fails its tests: Node 20 needs its flag. */
-export const KERNEL_MODULES: readonly KernelModuleName[] = ['kernels-fma', 'kernels-fma-row', 'kernels-int']
+export const KERNEL_MODULES: readonly KernelModuleName[] = ['kernels-fma', 'kernels-fma-fenced', 'kernels-int']
 
 const MAXIMUM_PAGES = 16_384
 
@@ -29,7 +29,7 @@ export function kernelInstance(name: KernelModuleName): KernelInstance {
   // Nothing may rest on memory being clear.
   new Uint8Array(memory.buffer).fill(0xff, scratch)
   const module = new ModuleBuilder()
-  const fields = name === 'kernels-int' ? integerFields(module) : fmaFields(module)
+  const fields = name === 'kernels-int' ? integerFields(module) : fmaFields(module, { fenced: false })
   return { memory, kernels, circuit: {}, scratch, scratchBytes: SCRATCH_BYTES, arena, fields }
 }
 

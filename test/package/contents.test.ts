@@ -59,7 +59,7 @@ describe('the packed package', () => {
       'dist/index.d.ts',
       'dist/wasm/circuit.wasm',
       'dist/wasm/kernels-fma.wasm',
-      'dist/wasm/kernels-fma-row.wasm',
+      'dist/wasm/kernels-fma-fenced.wasm',
       'dist/wasm/kernels-int.wasm',
     ]
     expect(files).toEqual(expect.arrayContaining(needed))

@@ -117,6 +117,19 @@ describe('developmentSetup', () => {
     expect(readdirSync(place)).toEqual([])
   })
 
+  it('arguments of another kind are refused by name', async () => {
+    await expect(developmentSetup('wpost-1k' as never)).rejects.toMatchObject({
+      code: 'ERR_INVALID_OPTIONS',
+      details: { field: 'circuitId', received: 'wpost-1k' },
+    })
+    for (const directory of [5, '', new URL('https://example.org/')]) {
+      await expect(developmentSetup('wpost-2k', { directory: directory as never })).rejects.toMatchObject({
+        code: 'ERR_INVALID_OPTIONS',
+        details: { field: 'directory' },
+      })
+    }
+  })
+
   it('a folder that can not be written to is an error', async () => {
     await expect(
       developmentSetup('wpost-2k', { directory: join(directory, 'fresh', 'dev-wpost-2k.vk') }),

@@ -228,15 +228,30 @@ describe('derived variables', () => {
 
 describe('linear combinations', () => {
   it('merge terms and drop those that vanish', () => {
-    const [x, y] = [auxVariable(0), auxVariable(1)]
-    const sum = sumOf(x, y)
-      .add(x, 4n)
-      .subtract(y)
-      .addAll(differenceOf(y, x), 3n)
-      .subtractAll(LinearCombination.of(y, 3n))
-    expect([...sum.terms()]).toEqual([[x, 2n]])
-    expect([...LinearCombination.of(x, -1n).terms()]).toEqual([[x, FR_MODULUS - 1n]])
-    expect([...LinearCombination.of(x, FR_MODULUS).terms()]).toEqual([])
+    const of = LinearCombination.of
+    const shape = gadgetShape((cs) => {
+      const [x, y] = [allocateNum(cs), allocateNum(cs)]
+      const sum = sumOf(x, y).add(x, 4n).subtract(y).addAll(differenceOf(y, x), 3n).subtractAll(of(y, 3n))
+      cs.enforce(sum, of(x, -1n), of(x, FR_MODULUS))
+    })
+    expect(rowsOf(shape)).toEqual([[['2x0'], ['-1x0'], []]])
+  })
+})
+
+describe('arrays of templates', () => {
+  it('are shared where they are equal', () => {
+    const shape = gadgetShape((cs) => {
+      const x = allocateNum(cs)
+      for (const factor of [2n, 3n]) {
+        cs.template(`times ${factor}`, { nums: [x] }, (body, { nums: [u] }) => {
+          body.enforce(LinearCombination.of(u as Variable, factor), LinearCombination.of(ONE), new LinearCombination())
+          return {}
+        })
+      }
+    })
+    const [twice, thrice] = shape.root.steps.flatMap((step) => (step.kind === 'child' ? [step.template.matrix] : []))
+    expect(thrice?.termVariable).toBe(twice?.termVariable)
+    expect(thrice?.termCoefficient).not.toEqual(twice?.termCoefficient)
   })
 })
 

@@ -5,8 +5,8 @@ import { fmaFields, integerFields, kernelModule } from './kernels/modules.ts'
 
 /** File name (without `.wasm`) and text of every kernel module. */
 const MODULES: Readonly<Record<string, () => string>> = {
-  'kernels-fma': () => kernelModule((module) => fmaFields(module, 'fold')),
-  'kernels-fma-row': () => kernelModule((module) => fmaFields(module, 'row')),
+  'kernels-fma': () => kernelModule((module) => fmaFields(module, { fenced: false })),
+  'kernels-fma-fenced': () => kernelModule((module) => fmaFields(module, { fenced: true })),
   'kernels-int': () => kernelModule(integerFields),
 }
 

@@ -11,9 +11,8 @@
  * K = 1.5 · 2^(52+w) is l rounded to a multiple of 2^w. The generator computes the bounds of every column for the operands
  * at hand and takes an e that they allow; if there is none it throws.
  *
- * Reduction, "fold": the digits t_k of columns 0..n−2 are made by one parallel carry pass, and t_k · W_k is added at position
- * n − 1, where W_k = 2^(−w (n−1−k)) mod p, balanced. These products do not depend on each other. "Row": t_k · M, M = 2^−w mod p, is
- * added one position up, one k after the other; serial, but the scheduler of V8 11 makes better code of it.
+ * Reduction: the digits t_k of columns 0..n−2 are made by one parallel carry pass, and t_k · W_k is added at position n − 1, where
+ * W_k = 2^(−w (n−1−k)) mod p, balanced. These products do not depend on each other, unlike those of a digit-by-digit reduction.
  * The last digit takes one true Montgomery step: q = −t · p^−1 mod 2^w (balanced), and q · p is added.
  * The result is in columns n..2n−1: a·b / 2^(w n), plus at most (n − 1) p/4 + p/2.
  */
@@ -22,7 +21,13 @@ import { balanced, inverseModulo } from './field.ts'
 import type { FunctionBuilder, ModuleBuilder } from './wat.ts'
 import { get, i32, i64, offset32 } from './wat.ts'
 
-export type Reduction = 'fold' | 'row'
+export interface FmaOptions {
+  /**
+   * Whether every finished column takes a detour through memory. V8 before 12 moves operations without side effects next to their use, and
+   * loads of constants up to the last store, until registers run out; the stores keep it from mixing columns (1.5 times as fast there).
+   */
+  readonly fenced: boolean
+}
 
 /** An accumulator of one position, with the bounds of its two parts. */
 interface Column {
@@ -39,6 +44,8 @@ interface Digit {
 }
 
 const LIMIT = 2 ** 53
+/** In scratch: a vector for each of at most 16 columns. */
+const FENCE_SCRATCH = 0xc00
 /** What |v| may exceed p/2 by after `tidy`: the quotient is rounded from the top 53 bits. */
 const TIDY_BOUND = 0.51
 
@@ -60,7 +67,7 @@ export class FmaField implements FieldEmitter {
   readonly elementBytes: number
   readonly bytes: number
   readonly #module: ModuleBuilder
-  readonly #reduction: Reduction
+  readonly #fenced: boolean
   readonly #p: readonly bigint[]
 
   constructor(
@@ -68,7 +75,7 @@ export class FmaField implements FieldEmitter {
     name: string,
     modulus: bigint,
     shape: { digits: number; digitBits: number },
-    reduction: Reduction,
+    options: FmaOptions,
   ) {
     this.#module = module
     this.name = name
@@ -79,7 +86,7 @@ export class FmaField implements FieldEmitter {
     this.blockBytes = 16 * shape.digits
     this.elementBytes = 8 * shape.digits
     this.bytes = Math.ceil(modulus.toString(2).length / 64) * 8
-    this.#reduction = reduction
+    this.#fenced = options.fenced
     this.#p = this.#split(modulus)
   }
 
@@ -307,7 +314,7 @@ export class FmaField implements FieldEmitter {
   ): Value | undefined {
     const n = this.digits
     const w = this.digitBits
-    const emit = new ColumnEmitter(f, e, w, (value) => this.#splat(value))
+    const emit = new ColumnEmitter(f, e, w, (value) => this.#splat(value), this.#fenced)
     const columns: Column[] = Array.from({ length: 2 * n }, () => ({
       h: undefined,
       l: undefined,
@@ -340,29 +347,18 @@ export class FmaField implements FieldEmitter {
     const pInverse = balanced(inverseModulo(this.modulus, 1n << BigInt(w)), 1n << BigInt(w))
     const half = 2 ** (w - 1)
 
-    if (this.#reduction === 'fold') {
-      // Columns 0..n-2, two at a time, then all their digits at once.
-      for (let k = 0; k < n - 1; k += 2) emit.accumulate(columns, terms, k, Math.min(k + 1, n - 2))
-      const carries: (string | undefined)[] = []
-      for (let k = 0; k < n - 1; k++) carries.push(emit.carryOf(columns[k] as Column))
-      for (let k = 0; k < n - 1; k++) {
-        const t = emit.digitOf(columns[k] as Column, carries[k], k > 0 ? carries[k - 1] : undefined)
-        const factor = this.#constantDigits(
-          balanced(inverseModulo(1n << BigInt(w * (n - 1 - k)), this.modulus), this.modulus),
-        )
-        for (let j = 0; j < n; j++) terms[n - 1 + j]?.push([{ text: t, bound: half + 2 ** 6 }, factor[j] as Digit])
-      }
-      emit.addCarry(columns[n - 1] as Column, carries[n - 2])
-    } else {
-      const factor = this.#constantDigits(balanced(inverseModulo(1n << BigInt(w), this.modulus), this.modulus))
-      for (let k = 0; k < n - 1; k++) {
-        emit.accumulate(columns, terms, k, k)
-        const carry = emit.carryOf(columns[k] as Column)
-        const t = emit.digitOf(columns[k] as Column, carry, undefined)
-        emit.addCarry(columns[k + 1] as Column, carry)
-        for (let j = 0; j < n; j++) terms[k + 1 + j]?.push([{ text: t, bound: half + 2 ** 6 }, factor[j] as Digit])
-      }
+    // Columns 0..n-2, two at a time, then all their digits at once.
+    for (let k = 0; k < n - 1; k += 2) emit.accumulate(columns, terms, k, Math.min(k + 1, n - 2))
+    const carries: (string | undefined)[] = []
+    for (let k = 0; k < n - 1; k++) carries.push(emit.carryOf(columns[k] as Column))
+    for (let k = 0; k < n - 1; k++) {
+      const t = emit.digitOf(columns[k] as Column, carries[k], k > 0 ? carries[k - 1] : undefined)
+      const factor = this.#constantDigits(
+        balanced(inverseModulo(1n << BigInt(w * (n - 1 - k)), this.modulus), this.modulus),
+      )
+      for (let j = 0; j < n; j++) terms[n - 1 + j]?.push([{ text: t, bound: half + 2 ** 6 }, factor[j] as Digit])
     }
+    emit.addCarry(columns[n - 1] as Column, carries[n - 2])
 
     emit.accumulate(columns, terms, n - 1, n - 1)
     const last = columns[n - 1] as Column
@@ -430,8 +426,10 @@ class ColumnEmitter {
   readonly #e: number
   readonly #w: number
   readonly #splat: (value: number) => string
+  readonly #fenced: boolean
 
-  constructor(f: FunctionBuilder | undefined, e: number, w: number, splat: (value: number) => string) {
+  constructor(f: FunctionBuilder | undefined, e: number, w: number, splat: (value: number) => string, fenced: boolean) {
+    this.#fenced = fenced
     this.#f = f
     this.#e = e
     this.#w = w
@@ -456,6 +454,15 @@ class ColumnEmitter {
       const next = columns[k + 1]
       if (next !== undefined) this.#handOver(columns[k] as Column, next)
     }
+    if (this.#fenced) for (const k of range(from, to)) this.#fence(columns[k] as Column, k)
+  }
+
+  #fence(column: Column, k: number): void {
+    const f = this.#f
+    if (f === undefined || column.l === undefined) return
+    const place = `offset=${FENCE_SCRATCH + 16 * k} (global.get $scratch)`
+    f.do(`(v128.store ${place} ${get(column.l)})`)
+    column.l = f.local('v128', `(v128.load ${place})`)
   }
 
   #multiply(column: Column, a: Digit, b: Digit): void {

@@ -5,7 +5,7 @@ import type { CurveKernels } from './curve.ts'
 import { emitCurve } from './curve.ts'
 import type { FieldEmitter } from './field.ts'
 import { FQ_MODULUS, FR_MODULUS } from './field.ts'
-import type { Reduction } from './field-fma.ts'
+import type { FmaOptions } from './field-fma.ts'
 import { FmaField } from './field-fma.ts'
 import { emitFieldFunctions } from './field-functions.ts'
 import { IntegerField } from './field-integer.ts'
@@ -38,10 +38,10 @@ const PARTS: readonly KernelPart[] = [
   },
 ]
 
-export function fmaFields(module: ModuleBuilder, reduction: Reduction = 'fold'): KernelFields {
+export function fmaFields(module: ModuleBuilder, options: FmaOptions): KernelFields {
   return {
-    fq: new FmaField(module, 'fq', FQ_MODULUS, { digits: 8, digitBits: 48 }, reduction),
-    fr: new FmaField(module, 'fr', FR_MODULUS, { digits: 6, digitBits: 44 }, reduction),
+    fq: new FmaField(module, 'fq', FQ_MODULUS, { digits: 8, digitBits: 48 }, options),
+    fr: new FmaField(module, 'fr', FR_MODULUS, { digits: 6, digitBits: 44 }, options),
   }
 }
 

@@ -1,0 +1,131 @@
+/**
+ * One scenario with the built package, in a process of its own that must end by itself: `node engine-child.js NAME PARAMETERS VECTORS`.
+ * Prints one JSON object.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { Engine, ProverError, verifyProof } from '../../dist/index.js'
+
+const [, , scenario, parameterCache, vectors] = process.argv
+const { registered_proof, miner_id, randomness, sectors } = JSON.parse(
+  readFileSync(join(vectors, 'request.json'), 'utf8'),
+)
+const request = {
+  kind: 'window-post',
+  registeredProof: registered_proof,
+  minerId: BigInt(miner_id),
+  partitionIndex: 0,
+  randomness: Buffer.from(randomness, 'hex'),
+  vanillaProofs: sectors.map(({ vanilla }) => new Uint8Array(readFileSync(join(vectors, vanilla)))),
+}
+const options = { parameterCache, allowDevelopmentParameters: true }
+
+/** Ms that a promise takes to settle, and what it rejects with. */
+async function rejection(promise) {
+  const from = performance.now()
+  try {
+    await promise
+    return { ms: performance.now() - from }
+  } catch (error) {
+    const code = ProverError.is(error) ? error.code : undefined
+    return { ms: performance.now() - from, code, details: error.details, message: error.message }
+  }
+}
+
+/** Resolves when the first partition is in the given state. */
+const reached = (engine, state) =>
+  new Promise((resolve) => {
+    engine.on('partition', (event) => {
+      if (event.state === state) setTimeout(resolve, 20)
+    })
+  })
+
+const scenarios = {
+  async success() {
+    const createFrom = process.cpuUsage()
+    const engine = await Engine.create(options)
+    const { user, system } = process.cpuUsage(createFrom)
+    const delay = monitorEventLoopDelay({ resolution: 1 })
+    const fractions = []
+    delay.enable()
+    const result = await engine.prove(request, { onProgress: ({ fraction }) => fractions.push(fraction) })
+    delay.disable()
+    const verified = await verifyProof(request, result.proof, options)
+    const status = engine.status()
+    await engine.close()
+    return {
+      createCpuMs: (user + system) / 1000,
+      loopDelayMs: delay.percentile(99) / 1e6,
+      fractions,
+      verified,
+      length: result.proof.length,
+      development: result.development,
+      timings: result.timings,
+      device: status.gpus[0].name,
+      closed: engine.status().state,
+      usedBytes: engine.status().memory.usedBytes,
+    }
+  },
+  async failure() {
+    const engine = await Engine.create(options)
+    const vanillaProofs = request.vanillaProofs.map((bytes) => bytes.slice())
+    // A byte in the middle of the first path: some node below the root.
+    vanillaProofs[0][200] ^= 1
+    const bad = await rejection(engine.prove({ ...request, vanillaProofs }))
+    await engine.close()
+    const other = await Engine.create({ ...options, parameterCache: join(parameterCache, 'none') })
+    const missing = await rejection(other.prove(request))
+    await other.close()
+    return { bad, missing }
+  },
+  async 'not-allowed'() {
+    const engine = await Engine.create({ parameterCache })
+    const refused = await rejection(engine.prove(request))
+    await engine.close()
+    return { refused }
+  },
+  async abort() {
+    const engine = await Engine.create(options)
+    const results = {}
+    for (const state of ['synthesizing', 'gpu']) {
+      const abort = new AbortController()
+      const proving = engine.prove(request, { signal: abort.signal })
+      proving.catch(() => {})
+      await reached(engine, state)
+      abort.abort(new Error(`while ${state}`))
+      results[state] = await rejection(proving)
+    }
+    const again = await engine.prove(request)
+    await engine.close()
+    return { ...results, verified: again.verified }
+  },
+  async force() {
+    const engine = await Engine.create(options)
+    const outcome = rejection(engine.prove(request))
+    await reached(engine, 'gpu')
+    const closing = await rejection(engine.close({ force: true }))
+    return { outcome: await outcome, closing }
+  },
+  async preload() {
+    const engine = await Engine.create({ ...options, cpu: { threads: 1, relaxedSimd: 'never' } })
+    await engine.preload('wpost-2k')
+    const { srs } = engine.status()
+    const { timings } = await engine.prove(request)
+    const warm = engine.capabilities().filter((capability) => capability.warm)
+    await engine[Symbol.asyncDispose]()
+    return { srs, timings, warm }
+  },
+  async 'create-aborted'() {
+    const abort = new AbortController()
+    setTimeout(() => abort.abort(new Error('never mind')), 20)
+    return { creating: await rejection(Engine.create({ ...options, signal: abort.signal })) }
+  },
+}
+
+const result = await scenarios[scenario]()
+console.log(
+  JSON.stringify({ ...result, resources: process.getActiveResourcesInfo() }, (_, value) =>
+    typeof value === 'bigint' ? String(value) : value,
+  ),
+)

@@ -1,0 +1,162 @@
+/** Sizes and estimates of circuits, and what devices keep of them. */
+import { describe, expect, test, vi } from 'vitest'
+import { circuitSize } from '../../src/budget/circuit-sizes.ts'
+import { estimateCircuit } from '../../src/budget/estimates.ts'
+import { MemoryBudget, type Reservation } from '../../src/budget/memory-budget.ts'
+import { Residency } from '../../src/budget/residency.ts'
+import { type CircuitId, circuitIdOf, SECTOR_SIZE_TAGS } from '../../src/circuit/circuit-id.ts'
+import { circuitShape } from '../../src/circuit/circuit-shape.ts'
+import { paramsLayout, QUERIES } from '../../src/params/layout.ts'
+
+const POST = SECTOR_SIZE_TAGS.flatMap((size) => [circuitIdOf('wpost', size), circuitIdOf('winning', size)])
+
+describe('sizes', () => {
+  test.each(POST)('of %s are those of its shape', (circuitId) => {
+    const shape = circuitShape(circuitId)
+    const { inputs, aux, constraints, log2Domain, root } = shape
+    const { bits, wide } = root.totals
+    const { queries } = paramsLayout(shape)
+    const points = (group: 'g1' | 'g2'): number =>
+      QUERIES.filter((query) => (query === 'b_g2') === (group === 'g2')).reduce((n, q) => n + queries[q].points, 0)
+    const expected = {
+      inputs,
+      aux,
+      constraints,
+      log2Domain,
+      bits,
+      wide,
+      g1Points: points('g1'),
+      g2Points: points('g2'),
+    }
+    expect(circuitSize(circuitId)).toEqual(expected)
+  })
+
+  test('unknown circuits have none', () => {
+    expect(circuitSize('constructor' as CircuitId)).toBeUndefined()
+  })
+
+  test('a WinningPoSt of 32 GiB fits into 1 GB with its points kept', () => {
+    const size = circuitSize('winning-32g')
+    if (size === undefined) throw new Error('no size')
+    const estimate = estimateCircuit(size, 4 * 2 ** 30)
+    expect(estimate.keepPoints).toBe(true)
+    // h 2^19 − 1, l 375,210, a 133 + 284,196, b_g1 and b_g2 1 + 272,184 points: 1,456,011 of 128 bytes and 272,185 of 256.
+    expect(estimate.pointBytes).toBe(128 * 1_456_011 + 256 * 272_185)
+    expect(estimate.witnessBytes + estimate.deviceBytes + estimate.residentBytes).toBeLessThan(1e9)
+    expect(estimateCircuit(size, 2 ** 29).keepPoints).toBe(false)
+  })
+})
+
+describe('residency', () => {
+  const setUp = (total: number) => {
+    const budget = new MemoryBudget(total)
+    const clock = { ms: 0 }
+    const loaded = new Set<CircuitId>()
+    const evicted: CircuitId[] = []
+    const state = { busy: true }
+    const residency = new Residency({
+      budget,
+      minIdleMs: 300_000,
+      now: () => clock.ms,
+      busy: () => state.busy,
+      loaded: (circuitId) => loaded.has(circuitId),
+      evict: async (circuitId) => {
+        evicted.push(circuitId)
+        loaded.delete(circuitId)
+      },
+    })
+    /** One partition's way with a circuit: 10 bytes of working set. */
+    const use = async (circuitId: CircuitId, bytes: number, rank = 1) => {
+      const entry = residency.use(circuitId, bytes, () => rank)
+      const onGrant = (memory: Reservation): void => entry.settle(memory)
+      const memory = await budget.reserve(() => 10 + entry.missingBytes(), { rank: () => rank, onGrant })
+      loaded.add(circuitId)
+      return () => {
+        memory.release()
+        entry[Symbol.dispose]()
+      }
+    }
+    return { budget, clock, evicted, state, residency, use, loaded }
+  }
+
+  test('is paid for once, by the first user, and stays for the next', async () => {
+    const { budget, use, residency } = setUp(100)
+    const [first, second] = [await use('wpost-2k', 40), await use('wpost-2k', 40)]
+    expect(budget.usedBytes).toBe(60)
+    first()
+    second()
+    expect(budget.usedBytes).toBe(40)
+    expect(residency.rows()).toEqual([{ circuitId: 'wpost-2k', bytes: 40, idleMs: 0, evictable: true }])
+    ;(await use('wpost-2k', 40))()
+    residency.close()
+    expect(budget.usedBytes).toBe(0)
+  })
+
+  test('idle for 4:59 it stays while others work, at 5:00 it goes without any other event', async () => {
+    vi.useFakeTimers()
+    try {
+      const { clock, evicted, use } = setUp(100)
+      ;(await use('wpost-2k', 60))()
+      let granted = false
+      const waiting = use('winning-2k', 60).then(() => {
+        granted = true
+      })
+      clock.ms = 299_999
+      await vi.advanceTimersByTimeAsync(299_999)
+      expect([granted, evicted]).toEqual([false, []])
+      clock.ms = 300_000
+      await vi.advanceTimersByTimeAsync(1)
+      await waiting
+      expect(evicted).toEqual(['wpost-2k'])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('goes at once for a waiter of higher rank, or when nothing is in flight', async () => {
+    const { evicted, use, state } = setUp(100)
+    ;(await use('wpost-2k', 60))()
+    ;(await use('winning-2k', 60, 2))()
+    expect(evicted).toEqual(['wpost-2k'])
+    state.busy = false
+    ;(await use('wpost-2k', 60))()
+    expect(evicted).toEqual(['wpost-2k', 'winning-2k'])
+  })
+
+  test('the least recently used goes first, and no more than needed', async () => {
+    const { clock, evicted, use, state } = setUp(100)
+    state.busy = false
+    for (const circuitId of ['wpost-2k', 'wpost-8m', 'winning-2k'] as const) {
+      clock.ms++
+      ;(await use(circuitId, 25))()
+    }
+    clock.ms++
+    ;(await use('wpost-2k', 25))()
+    ;(await use('winning-8m', 30))()
+    expect(evicted).toEqual(['wpost-8m'])
+  })
+
+  test('in use, or kept, it never goes', async () => {
+    const { budget, clock, evicted, use, residency, state } = setUp(100)
+    state.busy = false
+    const inUse = await use('wpost-2k', 30)
+    ;(await use('winning-2k', 30))()
+    residency.keep('winning-2k')
+    clock.ms = 10 ** 9
+    const abort = new AbortController()
+    const waiting = budget.reserve(60, { rank: () => 3, signal: abort.signal })
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(evicted).toEqual([])
+    abort.abort('no')
+    await expect(waiting).rejects.toBe('no')
+    inUse()
+  })
+
+  test('what failed to load is not kept', async () => {
+    const { budget, use, loaded } = setUp(100)
+    const end = await use('wpost-2k', 60)
+    loaded.delete('wpost-2k')
+    end()
+    expect(budget.usedBytes).toBe(0)
+  })
+})
