@@ -7,6 +7,7 @@
 import { availableParallelism } from 'node:os'
 import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
 import { UnsupportedProofError } from '../errors.ts'
+import { ownHandle } from '../groth16/own-handle.ts'
 import type { Assignment, DevicePoints, DeviceShape, ProvingDevice, Run } from '../groth16/proving-device.ts'
 import type { Query } from '../params/layout.ts'
 import { CpuAssignment } from './assignment/cpu-assignment.ts'
@@ -105,11 +106,11 @@ export class CpuDevice implements ProvingDevice {
 
   /** @throws {SynthesisError} the witness' lengths are not the circuit's, or a scalar is not canonical */
   async assign(shape: DeviceShape, witness: CompactWitness, run: Run): Promise<Assignment> {
-    return await CpuAssignment.create(this.#pool, own(CpuShape, shape), witness, run)
+    return await CpuAssignment.create(this.#pool, ownHandle(CpuShape, shape), witness, run)
   }
 
   async quotient(assignment: Assignment, run: Run): Promise<void> {
-    await own(CpuAssignment, assignment).computeQuotient(this.#transforms, run)
+    await ownHandle(CpuAssignment, assignment).computeQuotient(this.#transforms, run)
   }
 
   async loadPoints(group: 'g1' | 'g2', bytes: Uint8Array, run: Run): Promise<DevicePoints> {
@@ -123,12 +124,19 @@ export class CpuDevice implements ProvingDevice {
     assignments: readonly Assignment[],
     run: Run,
   ): Promise<Uint8Array[]> {
-    const { address, group, count } = own(CpuPoints, points)
+    const { address, group, count } = ownHandle(CpuPoints, points)
     const sums: Uint8Array[] = []
     for (const [i, assignment] of assignments.entries()) {
       const part = portion(run, i / assignments.length, (i + 1) / assignments.length)
       const gathering = portion(part, 0, GATHER_SHARE)
-      const scalars = await queryScalars(this.#pool, own(CpuAssignment, assignment), query, first, count, gathering)
+      const scalars = await queryScalars(
+        this.#pool,
+        ownHandle(CpuAssignment, assignment),
+        query,
+        first,
+        count,
+        gathering,
+      )
       try {
         const summing = portion(part, GATHER_SHARE, 1)
         sums.push(await multiexp(this.#pool, group, address, scalars.address, count, summing))
@@ -157,10 +165,4 @@ export class CpuDevice implements ProvingDevice {
     this.#closing ??= this.#pool.close()
     return this.#closing
   }
-}
-
-/** A handle, if this class made it; another device's would be an error of this package. */
-function own<T>(handle: { readonly prototype: T; [Symbol.hasInstance](value: unknown): boolean }, value: unknown): T {
-  if (!handle[Symbol.hasInstance](value)) throw new Error('The handle is of another device')
-  return value as T
 }

@@ -4,6 +4,7 @@
  * With n points, windows of w bits and W = ⌈255 / w⌉ of them: W · n entries, as many additions less the buckets, then 2 · W · 2^(w−1)
  * for the reduction. A scalar 0 has no entry, a scalar 1 one in the lowest window.
  */
+import { decodeSumG1, decodeSumG2, encodeG1, encodeG2 } from '../../curve/encoding.ts'
 import type { Run } from '../../groth16/proving-device.ts'
 import { BufferSet } from '../buffer-set.ts'
 import type { BufferRange } from '../commands.ts'
@@ -81,7 +82,21 @@ export function windowBits(points: number): number {
   return best
 }
 
+/** Points whose entries and sums of pairs fit one binding each; a power of two. */
+export function maxPoints(gpu: Gpu, group: Group): number {
+  let points = 8
+  for (let next = 16; next <= 2 ** 26; next *= 2) {
+    const entries = Math.ceil(SCALAR_BITS / windowBits(next)) * next
+    const largest = Math.max(4 * entries, (entries / 2) * POINT_BYTES[group], next * POINT_BYTES[group])
+    if (largest > gpu.limits.maxStorageBufferBindingSize) break
+    points = next
+  }
+  return points
+}
+
 export interface MultiexpOptions {
+  /** Points of a tile, a multiple of 8. @default {@link maxPoints} */
+  readonly tilePoints?: number
   /** Bits of a window. @default {@link windowBits} of the count */
   readonly window?: number
   /** Largest number of pairs added in one slice. @default 2^20 in G1, half in G2 */
@@ -103,6 +118,8 @@ export async function multiexp(
   run: Run,
   options: MultiexpOptions = {},
 ): Promise<Uint8Array> {
+  const tile = Math.min(maxPoints(gpu, group), options.tilePoints ?? count)
+  if (count > tile) return await tiled(gpu, group, points, scalars, first, count, run, options, tile)
   if (count === 0) return combineWindows(new Uint32Array((reducedPoints(2) * POINT_BYTES[group]) / 4), group, 1, 3)
   const window = options.window ?? windowBits(count)
   const windows = Math.ceil(SCALAR_BITS / window)
@@ -123,6 +140,37 @@ export async function multiexp(
   } finally {
     set.release()
   }
+}
+
+/** Tile after tile; their sums are added on the host. */
+async function tiled(
+  gpu: Gpu,
+  group: Group,
+  points: BufferRange,
+  scalars: GPUBuffer,
+  first: number,
+  count: number,
+  run: Run,
+  options: MultiexpOptions,
+  tile: number,
+): Promise<Uint8Array> {
+  const whole = 'buffer' in points ? points : { buffer: points, offset: 0, size: points.size }
+  const sums: Uint8Array[] = []
+  for (let at = 0; at < count; at += tile) {
+    run.signal.throwIfAborted()
+    const size = Math.min(tile, count - at)
+    const part: Run = { signal: run.signal, unit: (share) => run.unit((at + share * size) / count) }
+    // 256 bytes is the strictest alignment of a binding; a tile's points start at a multiple of it.
+    const range = {
+      buffer: whole.buffer,
+      offset: whole.offset + at * POINT_BYTES[group],
+      size: size * POINT_BYTES[group],
+    }
+    sums.push(await multiexp(gpu, group, range, scalars, first + at, size, part, options))
+  }
+  return group === 'g1'
+    ? encodeG1(sums.map(decodeSumG1).reduce((a, b) => a.add(b)))
+    : encodeG2(sums.map(decodeSumG2).reduce((a, b) => a.add(b)))
 }
 
 interface Task {

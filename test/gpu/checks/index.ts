@@ -1,4 +1,5 @@
 import type { Check } from '../harness.ts'
+import { assignmentChecks } from './assignment.ts'
 import { batchAffineChecks } from './batch-affine.ts'
 import { fieldChecks } from './field.ts'
 import { multiexpChecks } from './multiexp.ts'
@@ -10,4 +11,5 @@ export const checks: Readonly<Record<string, Check>> = {
   ...batchAffineChecks,
   ...multiexpChecks,
   ...nttChecks,
+  ...assignmentChecks,
 }

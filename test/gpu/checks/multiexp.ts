@@ -31,7 +31,7 @@ const SCALARS: Record<string, (i: number, random: Random) => bigint> = {
 }
 
 const sum =
-  (group: Group, count: number, scalarsOf: string, window: number, slicePairs: number): Check =>
+  (group: Group, count: number, scalarsOf: string, window: number, slicePairs: number, tilePoints?: number): Check =>
   async (gpu) => {
     const random = new Random()
     // Few distinct points, so that equal and opposite ones meet in buckets.
@@ -47,7 +47,11 @@ const sum =
     const pointBuffer = await bufferOf(gpu, packPoints(points, group), 'points')
     const scalarBuffer = await bufferOf(gpu, words, 'scalars')
     const used = gpu.usedBytes
-    const bytes = await multiexp(gpu, group, pointBuffer, scalarBuffer, skipped, count, run, { window, slicePairs })
+    const bytes = await multiexp(gpu, group, pointBuffer, scalarBuffer, skipped, count, run, {
+      window,
+      slicePairs,
+      ...(tilePoints !== undefined && { tilePoints }),
+    })
     assert.equal(gpu.usedBytes, used, 'every work buffer is released')
     gpu.release(pointBuffer)
     gpu.release(scalarBuffer)
@@ -108,5 +112,6 @@ export const multiexpChecks: Record<string, Check> = {
   'g1: sum of 127 points, all scalars 1': sum('g1', 127, 'all 1', 4, 512),
   'g1: sum of 128 points, all scalars equal': sum('g1', 128, 'all equal', 7, 512),
   'g1: sum of 257 points': sum('g1', 257, 'random', 6, 4096),
+  'g1: sum of 100 points in tiles of 32': sum('g1', 100, 'random', 4, 512, 32),
   'g2: sum of 33 points': sum('g2', 33, 'edges', 4, 512),
 }

@@ -1,0 +1,158 @@
+/**
+ * The WebGPU device: one adapter's device, its kernels compiled once, assignments and points in its memory.
+ *
+ * What it does is spread over its neighbours (`assignment/`, `ntt/`, `msm/`, `curve/`); here they meet the interface of all
+ * devices.
+ */
+import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
+import { SrsUnavailableError, UnsupportedProofError } from '../errors.ts'
+import { ownHandle } from '../groth16/own-handle.ts'
+import type { Assignment, DevicePoints, DeviceShape, ProvingDevice, Run } from '../groth16/proving-device.ts'
+import type { Query } from '../params/layout.ts'
+import { GpuAssignment } from './assignment/gpu-assignment.ts'
+import { GpuShape } from './assignment/gpu-shape.ts'
+import { fixedBaseMultiples } from './curve/fixed-base.ts'
+import { encodedBytes, importPoints } from './curve/import-points.ts'
+import { Gpu } from './gpu.ts'
+import { maxPoints, multiexp } from './msm/multiexp.ts'
+import { ELEMENT_BYTES } from './ntt/transform.ts'
+import type { OpenGpuOptions } from './open-gpu.ts'
+import { runSelfTest } from './self-test.ts'
+
+/** More points at once gain nothing, and cost memory. */
+const MAX_RANGE = 2 ** 21
+
+export interface WebGpuDeviceOptions extends OpenGpuOptions {
+  /** Device memory that may be allocated. */
+  readonly memoryBytes?: number | undefined
+}
+
+class GpuPoints implements DevicePoints {
+  readonly group: 'g1' | 'g2'
+  readonly count: number
+  readonly buffer: GPUBuffer
+  readonly #gpu: Gpu
+
+  constructor(gpu: Gpu, group: 'g1' | 'g2', count: number, buffer: GPUBuffer) {
+    this.#gpu = gpu
+    this.group = group
+    this.count = count
+    this.buffer = buffer
+  }
+
+  release(): void {
+    this.#gpu.release(this.buffer)
+  }
+}
+
+export class WebGpuDevice implements ProvingDevice {
+  readonly kind = 'webgpu'
+  readonly name: string
+  readonly maxLog2Domain: number
+  readonly gpu: Gpu
+
+  private constructor(gpu: Gpu) {
+    this.gpu = gpu
+    this.name = gpu.info.name
+    // A polynomial must fit one binding.
+    this.maxLog2Domain = Math.floor(Math.log2(gpu.limits.maxStorageBufferBindingSize / ELEMENT_BYTES))
+  }
+
+  /** @throws {GpuUnavailableError} no adapter, or none that is wanted */
+  static async create(options: WebGpuDeviceOptions = {}): Promise<WebGpuDevice> {
+    return new WebGpuDevice(await Gpu.open(options))
+  }
+
+  rangePoints(group: 'g1' | 'g2'): number {
+    return Math.min(MAX_RANGE, maxPoints(this.gpu, group))
+  }
+
+  async loadShape(shape: CircuitShape): Promise<DeviceShape> {
+    if (shape.log2Domain > this.maxLog2Domain) {
+      throw new UnsupportedProofError(
+        `${shape.circuitId} has a domain of 2^${shape.log2Domain}; ${this.name} serves up to 2^${this.maxLog2Domain}`,
+        {
+          details: {
+            expected: `at most 2^${this.maxLog2Domain}`,
+            received: `2^${shape.log2Domain}`,
+            device: this.name,
+          },
+        },
+      )
+    }
+    return await GpuShape.load(this.gpu, shape)
+  }
+
+  async assign(shape: DeviceShape, witness: CompactWitness, run: Run): Promise<Assignment> {
+    return await GpuAssignment.create(this.gpu, ownHandle(GpuShape, shape), witness, run)
+  }
+
+  async quotient(assignment: Assignment, run: Run): Promise<void> {
+    await ownHandle(GpuAssignment, assignment).quotient(run)
+  }
+
+  async loadPoints(group: 'g1' | 'g2', bytes: Uint8Array, run: Run): Promise<DevicePoints> {
+    const count = bytes.byteLength / encodedBytes(group)
+    const encoded = await this.gpu.allocate(bytes.byteLength, 'encoded points')
+    try {
+      const buffer = await this.gpu.allocate(bytes.byteLength, 'points')
+      try {
+        await this.gpu.upload(encoded, 0, bytes)
+        run.signal.throwIfAborted()
+        const bad = await importPoints(this.gpu, group, encoded, buffer, count)
+        if (bad !== undefined) {
+          throw new SrsUnavailableError(`Point ${bad} of a range of parameters is not a finite point on the curve.`, {
+            details: { expected: 'a point on the curve', received: String(bad) },
+          })
+        }
+        run.unit(1)
+        return new GpuPoints(this.gpu, group, count, buffer)
+      } catch (error) {
+        this.gpu.release(buffer)
+        throw error
+      }
+    } finally {
+      this.gpu.release(encoded)
+    }
+  }
+
+  async multiexp(
+    points: DevicePoints,
+    query: Query,
+    first: number,
+    assignments: readonly Assignment[],
+    run: Run,
+  ): Promise<Uint8Array[]> {
+    const { buffer, group, count } = ownHandle(GpuPoints, points)
+    const sums: Uint8Array[] = []
+    for (const [i, assignment] of assignments.entries()) {
+      run.signal.throwIfAborted()
+      const scalars = await ownHandle(GpuAssignment, assignment).scalars(query, first, count)
+      try {
+        const part: Run = { signal: run.signal, unit: (share) => run.unit((i + share) / assignments.length) }
+        sums.push(await multiexp(this.gpu, group, buffer, scalars.buffer, scalars.first, count, part))
+      } finally {
+        scalars.release()
+      }
+    }
+    return sums
+  }
+
+  fixedBaseMultiples(
+    group: 'g1' | 'g2',
+    base: Uint8Array,
+    scalars: Uint8Array,
+    out: Uint8Array,
+    run: Run,
+  ): Promise<void> {
+    return fixedBaseMultiples(this.gpu, group, base, scalars, out, run)
+  }
+
+  async selfTest(run: Run): Promise<void> {
+    await runSelfTest(this.gpu, run)
+  }
+
+  async close(): Promise<void> {
+    await this.gpu.close()
+  }
+}
