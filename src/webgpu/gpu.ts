@@ -202,7 +202,8 @@ export class Gpu {
     if (this.#lost !== undefined) throw this.#lost
     this.uploadedBytes += bytes.byteLength
     if (bytes.byteLength <= STAGED_UPLOAD_BYTES) {
-      this.device.queue.writeBuffer(buffer, offset, bytes as Uint8Array<ArrayBuffer>)
+      // Dawn crashes on a view of a SharedArrayBuffer; a copy of these few bytes is on a buffer of its own.
+      this.device.queue.writeBuffer(buffer, offset, new Uint8Array(bytes))
       return
     }
     for (let at = 0; at < bytes.byteLength; at += STAGING_BYTES) {
