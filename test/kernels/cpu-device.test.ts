@@ -3,6 +3,7 @@ import { circuitShape } from '../../src/circuit/circuit-shape.ts'
 import type { CircuitShape, CompactWitness } from '../../src/circuit/shape.ts'
 import { CpuDevice } from '../../src/cpu/cpu-device.ts'
 import { ENCODED_BYTES } from '../../src/cpu/msm/group-kernels.ts'
+import { cpuWorkingSetBytes } from '../../src/cpu/working-set.ts'
 import { decodeSumG1, encodeG1, encodeG2 } from '../../src/curve/encoding.ts'
 import { FQ_MODULUS, G1, G2 } from '../../src/curve/points.ts'
 import { writeBytesBE } from '../../src/field/bytes.ts'
@@ -151,6 +152,7 @@ describe.each(['fma', 'integer'] as const)('CPU device (%s)', (backend) => {
     for (const assignment of assignments) assignment.release()
     again.release()
     expect(device.usedBytes).toBe(before)
+    expect(device.memoryBytes).toBeLessThanOrEqual(cpuWorkingSetBytes(shape, { threads: 2, partitions: 2 }))
   })
 
   it.each(['g1', 'g2'] as const)('refuses points that are none, by their index: %s', async (group) => {
@@ -216,6 +218,22 @@ describe.each(['fma', 'integer'] as const)('CPU device (%s)', (backend) => {
     expect(Buffer.compare(out, expected)).toBe(0)
     const stopped = device.fixedBaseMultiples('g1', encodeG1(G1.BASE), scalars, out, abortingAt(-1))
     await expect(stopped).rejects.toBe('stop')
+    expect(device.usedBytes).toBe(before)
+  })
+
+  it('says so when memory does not suffice, and goes on', async () => {
+    const shape = tinyCircuit()
+    const before = device.usedBytes
+    const loaded = await device.loadShape(shape)
+    // 2^28 aux variables would take 8 GiB.
+    const giant = await device.loadShape({ ...shape, aux: 2 ** 28 })
+    await expect(device.assign(giant, tinyWitness(1n, 0), idle)).rejects.toMatchObject({
+      code: 'ERR_GPU_OUT_OF_MEMORY',
+      details: { device: device.name },
+    })
+    giant.release()
+    ;(await assigned(device, loaded, tinyWitness(1n, 0))).release()
+    loaded.release()
     expect(device.usedBytes).toBe(before)
   })
 
