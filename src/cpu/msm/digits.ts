@@ -5,7 +5,9 @@
  * H = Σ_(w < W−1) 2^(c w + c − 1) is added: digit w of |s| + H, minus 2^(c−1), is d_w, so that every window can be read by itself, without the
  * carries of those below. The top window has no offset: |s| + H < 0.906 · 2^254 + 2^(c (W−1)), so its digit is at most 2^(c−1) for c ≥ 4.
  */
+import type { ThreadContext } from '../thread-context.ts'
 import type { Reference } from './pair-adder.ts'
+import { reusableWords } from './reusable.ts'
 
 export const SCALAR_BYTES = 32
 const SCALAR_WORDS = 8
@@ -81,9 +83,11 @@ export function signedDigit(prepared: Uint32Array, i: number, bits: number, w: n
   return (value & (2 ** bits - 1)) - (w === windowCount(bits) - 1 ? 0 : 2 ** (bits - 1))
 }
 
+const OUT_OF_RANGE = 0xffff_ffff
+
 /** The references of a window, sorted by bucket. */
 export interface SortedWindow {
-  /** Sorted by bucket; a buffer that may be longer. */
+  /** Sorted by bucket; valid until the thread sorts again. */
   readonly references: Uint32Array
   /** Bucket k (0 is the lowest of the range) has the references from `starts[k]` up to `starts[k + 1]`. */
   readonly starts: Uint32Array
@@ -94,6 +98,7 @@ export interface SortedWindow {
  * @param reference gives the reference of point i for a positive digit
  */
 export function sortWindow(
+  context: ThreadContext,
   prepared: Uint32Array,
   bits: number,
   w: number,
@@ -108,8 +113,8 @@ export function sortWindow(
   const mask = 2 ** bits - 1
   const offset = w === windowCount(bits) - 1 ? 0 : 2 ** (bits - 1)
   const spills = shift + bits > 32 && word + 1 < SCALAR_WORDS
-  // Of each point with a digit in range: the bucket in the upper bits, the sign in bit 0.
-  const digits = new Int32Array(count)
+  // Of each point with a digit in range: the bucket in the upper bits, the sign in bit 0; of the others all ones.
+  const digits = reusableWords(context, 'digits', count)
   const starts = new Uint32Array(buckets + 1)
   for (let i = 0, at = word; i < count; i++, at += PREPARED_WORDS) {
     let value = (prepared[at] as number) >>> shift
@@ -119,15 +124,15 @@ export function sortWindow(
     if (bucket >= 0 && bucket < buckets) {
       digits[i] = 2 * bucket + (digit < 0 ? 1 : 0)
       starts[bucket + 1] = (starts[bucket + 1] as number) + 1
-    } else digits[i] = -1
+    } else digits[i] = OUT_OF_RANGE
   }
   for (let k = 0; k < buckets; k++) starts[k + 1] = (starts[k + 1] as number) + (starts[k] as number)
-  const references = new Uint32Array(starts[buckets] as number)
+  const references = reusableWords(context, 'references', starts[buckets] as number)
   const next = starts.slice()
   for (let i = 0, at = SCALAR_WORDS; i < count; i++, at += PREPARED_WORDS) {
     const digit = digits[i] as number
-    if (digit < 0) continue
-    const bucket = digit >> 1
+    if (digit === OUT_OF_RANGE) continue
+    const bucket = digit >>> 1
     const reference: Reference = firstPoint + i * pointBytes + ((digit ^ (prepared[at] as number)) & 1)
     references[next[bucket] as number] = reference
     next[bucket] = (next[bucket] as number) + 1

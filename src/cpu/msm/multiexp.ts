@@ -43,6 +43,10 @@ function prepare(context: ThreadContext, { scalars, prepared, count, windowBits 
   )
 }
 
+/** With 16 units a thread the last ones to run cost at most a sixteenth; each unit reads all scalars, about 2 ns each. */
+const UNITS_PER_THREAD = 16
+const MIN_UNIT_ADDITIONS = 2 ** 14
+
 /** Tasks of this file, by the name under which the registry of the compute threads has them. */
 export const MSM_TASKS: {
   readonly 'msm.prepare': ThreadTask<PrepareArgs, void>
@@ -78,8 +82,9 @@ function planWindows(args: Omit<WindowArgs, 'window' | 'low' | 'buckets'>, threa
   const wanted = Math.max(
     Math.ceil(args.count / UNIT_ADDITIONS[args.group]),
     Math.ceil(allBuckets / MAX_UNIT_BUCKETS[args.group]),
-    // Few windows and many threads: about four units a thread, so that they end together.
-    args.count < 2 ** 12 ? 1 : Math.ceil((4 * threads) / windows),
+    // Enough units that the threads end together, none so short that reading all scalars for it shows.
+    Math.min(Math.ceil((UNITS_PER_THREAD * threads) / windows), Math.floor(args.count / MIN_UNIT_ADDITIONS)),
+    1,
   )
   const buckets = Math.max(1, Math.ceil(allBuckets / wanted))
   return Array.from({ length: windows }, (_, window) => {

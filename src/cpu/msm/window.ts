@@ -33,7 +33,7 @@ export function sumWindow(context: ThreadContext, args: WindowArgs): Uint8Array 
   const { memory } = context
   const prepared = new Uint32Array(memory.buffer, args.prepared, args.count * PREPARED_WORDS)
   const { windowBits, window, low, buckets } = args
-  const sorted = sortWindow(prepared, windowBits, window, low, buckets, args.points, kernels.pointBytes)
+  const sorted = sortWindow(context, prepared, windowBits, window, low, buckets, args.points, kernels.pointBytes)
   const layout = scratchLayout(context, kernels, buckets)
   const accumulators = new ProjectiveAccumulators(context, kernels, layout.accumulators, ACCUMULATORS)
   if ((sorted.starts[buckets] as number) > 0) {
