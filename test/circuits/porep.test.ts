@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
 import { circuitDigest } from '../../src/circuit/digest.ts'
 import { synthesizePorep } from '../../src/circuit/porep/porep-circuit.ts'
+import { serializeShape } from '../../src/cpu/circuit-machine/image.ts'
+import { planCircuit } from '../../src/cpu/circuit-machine/pieces.ts'
 import { CircuitMachine } from '../../src/cpu/circuit-machine.ts'
 import { gadgetShape } from '../support/circuits.ts'
 import { arrayBytes, earlyRead } from '../support/definitions.ts'
@@ -39,6 +41,15 @@ describe('what a witness sends', () => {
     // Rows of 14 columns, and siblings: in TreeD 30, in TreeC or TreeR 16 times ten levels of seven; the leaf.
     expect(wide).toBe(5 + 18 * (1 + 30 + 14 * 11 + 16 * 10 * 7))
     expect(bits / 8).toBeLessThan(16.1e6)
+  })
+})
+
+describe('challenges', () => {
+  it('can be assigned side by side: they share the root’s first part only', () => {
+    const shape = circuitShape('porep-2k')
+    const { sections } = planCircuit(shape, serializeShape(shape), 2 ** 15)
+    expect(sections.length).toBe(1 + 2)
+    expect(sections.slice(1).map(({ rows }) => rows)).toEqual([1_343_675 + 312, 1_343_675])
   })
 })
 

@@ -8,6 +8,8 @@ import { allocateNum } from '../../src/circuit/gadgets/num.ts'
 import { SHA256_TREE } from '../../src/circuit/gadgets/sha256-tree.ts'
 import { challengeBits } from '../../src/circuit/snap/challenge-bits.ts'
 import { synthesizeSnap } from '../../src/circuit/snap/snap-circuit.ts'
+import { serializeShape } from '../../src/cpu/circuit-machine/image.ts'
+import { planCircuit } from '../../src/cpu/circuit-machine/pieces.ts'
 import { CircuitMachine } from '../../src/cpu/circuit-machine.ts'
 import { gadgetShape } from '../support/circuits.ts'
 import { arrayBytes, earlyRead } from '../support/definitions.ts'
@@ -67,6 +69,15 @@ describe('what a witness sends', () => {
     // Two leaves, siblings in two octal trees of ten levels, and in TreeD from level 0 up to the apex at 30 − 4 − 7.
     expect(wide).toBe(6 + 128 + 4 + 86 * (2 + 2 * 10 * 7 + 19))
     expect(bits / 8).toBeLessThan(10.1e6)
+  })
+})
+
+describe('challenges', () => {
+  it('can be assigned side by side: they share the root’s first part only', () => {
+    const shape = circuitShape('snap-2k')
+    const { sections } = planCircuit(shape, serializeShape(shape), 2 ** 15)
+    // The first part has the apex tree and the one digest.
+    expect(sections.map(({ rows }) => rows)).toEqual([947 + 317_654 + 568, ...new Array<number>(10).fill(138_587)])
   })
 })
 
