@@ -7,8 +7,8 @@ import type { CircuitShape } from '../circuit/shape.ts'
 import type { Query } from '../params/layout.ts'
 import { paramsLayout, QUERIES, QUERY_GROUP } from '../params/layout.ts'
 import { SCALAR_BYTES } from './assignment/tasks.ts'
-import { PREPARED_BYTES } from './msm/digits.ts'
 import { POINT_BYTES } from './msm/group-kernels.ts'
+import { digitsBytes } from './msm/multiexp.ts'
 import { ARENA_BASE } from './thread-context.ts'
 import { SCRATCH_BYTES } from './thread-pool.ts'
 
@@ -54,7 +54,7 @@ export function cpuWorkingSetBytes(
   // A sum: scalars in digits, scalars picked from z for all queries but l and h, and the range's points.
   const sums = QUERIES.map((query) => {
     const points = rangeOf(query)
-    return points * (PREPARED_BYTES + SCALAR_BYTES) + (keepPoints ? 0 : pointBytes(query, points))
+    return digitsBytes(points) + points * SCALAR_BYTES + (keepPoints ? 0 : pointBytes(query, points))
   })
   const kept = keepPoints ? QUERIES.reduce((sum, query) => sum + pointBytes(query, queries[query].points), 0) : 0
   const fixed = ARENA_BASE + threads * SCRATCH_BYTES + TABLE_BYTES + SLACK_BYTES
