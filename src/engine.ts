@@ -241,7 +241,7 @@ export class Engine implements AsyncDisposable {
       state: this.#state,
       uptimeMs: now - this.#createdAt,
       budget: this.#budget,
-      synthesis: { maxConcurrent: this.#options.synthesis.concurrency, active: this.#scheduler.active },
+      maxConcurrentSyntheses: this.#options.synthesis.concurrency,
       jobs: this.#queue.inOrder().map((job) => jobStatus(job, this.#meters.get(job)?.fraction ?? 0)),
       ended: this.#ended,
       now,
@@ -413,7 +413,7 @@ export class Engine implements AsyncDisposable {
       try {
         return await provePartition(this.#steps, partition, inputs[partition.index] as PostPartition)
       } catch (error) {
-        if (!job.signal.aborted) partition.move('failed')
+        if (partition.state !== 'done') partition.move('failed')
         job.abort(error)
         throw error
       }

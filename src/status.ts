@@ -122,7 +122,8 @@ export interface StatusSources {
   readonly state: EngineStatus['state']
   readonly uptimeMs: number
   readonly budget: MemoryBudget
-  readonly synthesis: EngineStatus['synthesis']
+  readonly maxConcurrentSyntheses: number
+  /** In hand, in order of service. */
   readonly jobs: readonly JobStatus[]
   readonly ended: EndedJobs
   readonly now: number
@@ -147,7 +148,7 @@ export function snapshot(sources: StatusSources): EngineStatus {
       availableBytes: budget.availableBytes,
       waiting: budget.waiting,
     },
-    synthesis: sources.synthesis,
+    synthesis: { maxConcurrent: sources.maxConcurrentSyntheses, active: countPartitions(jobs, 'synthesizing') },
     queue: {
       queued: jobs.filter(({ state }) => state === 'queued').length,
       active: jobs.filter(({ state }) => state === 'active').length,
@@ -171,4 +172,11 @@ export function snapshot(sources: StatusSources): EngineStatus {
     ...(gpuUnavailable !== undefined && { gpuUnavailable }),
     totals: { completed: { ...ended.completed }, failed: { ...ended.failed } },
   }
+}
+
+function countPartitions(jobs: readonly JobStatus[], state: PartitionState): number {
+  return jobs.reduce(
+    (count, { partitions }) => count + partitions.filter((partition) => partition.state === state).length,
+    0,
+  )
 }

@@ -31,7 +31,7 @@ const SUITES = {
     },
     { name: 'unused', command: bin('knip/bin/knip.js') },
     { name: 'package', command: [process.execPath, join(root, 'scripts/check-package.js')] },
-    vitest('unit', 'kernels', 'circuits', 'proofs', 'faults', 'engine', 'types', 'package'),
+    vitest('unit', 'kernels', 'circuits', 'proofs', 'faults', 'engine', 'package'),
   ],
   proofs: [
     build,

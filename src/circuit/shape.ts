@@ -91,7 +91,7 @@ export interface Template {
   readonly totals: TemplateTotals
   /**
    * Set where all aux variables have a faster witness program than row-by-row definition: a Poseidon permutation in the
-   * variable order of the fact sheet §3.17. `domainTag` is element 0 of the state; the wires are the preimage.
+   * order in which its rows allocate them (neptune's `PoseidonCircuit`). `domainTag` is element 0 of the state; the wires are the preimage.
    */
   readonly poseidon?: { readonly arity: number; readonly domainTag: bigint }
 }

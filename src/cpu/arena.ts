@@ -17,6 +17,11 @@ export function blockBytes(bytes: number): number {
   return Math.max(ALIGNMENT, Math.ceil(bytes / ALIGNMENT) * ALIGNMENT)
 }
 
+/** The memory can't grow any further; what was allocated stays valid. */
+export class MemoryExhaustedError extends RangeError {
+  override readonly name = 'MemoryExhaustedError'
+}
+
 /** A free stretch of memory; `end` is exclusive. */
 interface Span {
   start: number
@@ -45,7 +50,7 @@ export class MemoryArena implements Arena {
 
   /**
    * @returns the address of a block of `bytes` bytes with unspecified content
-   * @throws {RangeError} if the memory can't grow that far
+   * @throws {MemoryExhaustedError} if the memory can't grow that far
    */
   allocate(bytes: number): number {
     if (!Number.isSafeInteger(bytes) || bytes < 0) throw new RangeError(`A block of ${bytes} bytes can't be allocated`)
@@ -80,13 +85,15 @@ export class MemoryArena implements Arena {
     const tail = last !== undefined && last.end === end ? end - last.start : 0
     const needed = Math.ceil((size - tail) / PAGE_BYTES)
     const room = this.#maximumPages - end / PAGE_BYTES
-    if (needed > room) {
-      throw new RangeError(
-        `The CPU device's memory is exhausted: ${size} bytes wanted, ${this.#usedBytes} in use, at most ${this.#maximumPages * PAGE_BYTES}`,
-      )
-    }
     const pages = Math.min(room, Math.max(needed, GROWTH_PAGES))
-    this.memory.grow(pages)
+    try {
+      if (needed > room) throw new RangeError(`it has ${this.#maximumPages * PAGE_BYTES} bytes at most`)
+      this.memory.grow(pages)
+    } catch (cause) {
+      const { message } = cause as Error
+      const wanted = `${size} bytes wanted, ${this.#usedBytes} in use`
+      throw new MemoryExhaustedError(`The CPU device's memory is exhausted: ${wanted}; ${message}`, { cause })
+    }
     this.#insert(end, end + pages * PAGE_BYTES)
   }
 

@@ -6,10 +6,11 @@
  */
 import { availableParallelism } from 'node:os'
 import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
-import { UnsupportedProofError } from '../errors.ts'
+import { GpuOutOfMemoryError, UnsupportedProofError } from '../errors.ts'
 import { ownHandle } from '../groth16/own-handle.ts'
 import type { Assignment, DevicePoints, DeviceShape, ProvingDevice, Run } from '../groth16/proving-device.ts'
 import type { Query } from '../params/layout.ts'
+import { MemoryExhaustedError } from './arena.ts'
 import { CpuAssignment } from './assignment/cpu-assignment.ts'
 import { CpuShape } from './assignment/cpu-shape.ts'
 import { queryScalars } from './assignment/query-scalars.ts'
@@ -22,9 +23,7 @@ import { enableRelaxedSimd } from './relaxed-simd.ts'
 import { portion } from './run-portion.ts'
 import { runSelfTest } from './self-test.ts'
 import { ComputePool } from './thread-pool.ts'
-
-/** Points of a group to hold at a time: see `working-set.ts`. */
-export const RANGE_POINTS: Readonly<Record<'g1' | 'g2', number>> = { g1: 2 ** 18, g2: 2 ** 17 }
+import { RANGE_POINTS } from './working-set.ts'
 
 /** Share of a sum's time that picking its scalars takes. */
 const GATHER_SHARE = 0.01
@@ -84,6 +83,11 @@ export class CpuDevice implements ProvingDevice {
     return this.#pool.arena.usedBytes
   }
 
+  /** Bytes that the shared memory has grown to; they are not given back before the device is closed. */
+  get memoryBytes(): number {
+    return this.#pool.memory.buffer.byteLength
+  }
+
   rangePoints(group: 'g1' | 'g2'): number {
     return RANGE_POINTS[group]
   }
@@ -101,20 +105,20 @@ export class CpuDevice implements ProvingDevice {
         },
       )
     }
-    return new CpuShape(this.#pool, shape)
+    return await this.#guard(async () => new CpuShape(this.#pool, shape))
   }
 
   /** @throws {SynthesisError} the witness' lengths are not the circuit's, or a scalar is not canonical */
   async assign(shape: DeviceShape, witness: CompactWitness, run: Run): Promise<Assignment> {
-    return await CpuAssignment.create(this.#pool, ownHandle(CpuShape, shape), witness, run)
+    return await this.#guard(() => CpuAssignment.create(this.#pool, ownHandle(CpuShape, shape), witness, run))
   }
 
   async quotient(assignment: Assignment, run: Run): Promise<void> {
-    await ownHandle(CpuAssignment, assignment).computeQuotient(this.#transforms, run)
+    await this.#guard(() => ownHandle(CpuAssignment, assignment).computeQuotient(this.#transforms, run))
   }
 
   async loadPoints(group: 'g1' | 'g2', bytes: Uint8Array, run: Run): Promise<DevicePoints> {
-    return await loadDevicePoints(this.#pool, group, bytes, run)
+    return await this.#guard(() => loadDevicePoints(this.#pool, group, bytes, run))
   }
 
   async multiexp(
@@ -124,41 +128,53 @@ export class CpuDevice implements ProvingDevice {
     assignments: readonly Assignment[],
     run: Run,
   ): Promise<Uint8Array[]> {
-    const { address, group, count } = ownHandle(CpuPoints, points)
+    const range = ownHandle(CpuPoints, points)
     const sums: Uint8Array[] = []
     for (const [i, assignment] of assignments.entries()) {
       const part = portion(run, i / assignments.length, (i + 1) / assignments.length)
-      const gathering = portion(part, 0, GATHER_SHARE)
-      const scalars = await queryScalars(
-        this.#pool,
-        ownHandle(CpuAssignment, assignment),
-        query,
-        first,
-        count,
-        gathering,
-      )
-      try {
-        const summing = portion(part, GATHER_SHARE, 1)
-        sums.push(await multiexp(this.#pool, group, address, scalars.address, count, summing))
-      } finally {
-        scalars.release()
-      }
+      sums.push(await this.#guard(() => this.#sum(range, query, first, ownHandle(CpuAssignment, assignment), part)))
     }
     return sums
   }
 
-  fixedBaseMultiples(
+  async #sum(
+    { group, address, count }: CpuPoints,
+    query: Query,
+    first: number,
+    assignment: CpuAssignment,
+    run: Run,
+  ): Promise<Uint8Array> {
+    const gathering = portion(run, 0, GATHER_SHARE)
+    const scalars = await queryScalars(this.#pool, assignment, query, first, count, gathering)
+    try {
+      return await multiexp(this.#pool, group, address, scalars.address, count, portion(run, GATHER_SHARE, 1))
+    } finally {
+      scalars.release()
+    }
+  }
+
+  async fixedBaseMultiples(
     group: 'g1' | 'g2',
     base: Uint8Array,
     scalars: Uint8Array,
     out: Uint8Array,
     run: Run,
   ): Promise<void> {
-    return fixedBaseMultiples(this.#pool, group, base, scalars, out, run)
+    await this.#guard(() => fixedBaseMultiples(this.#pool, group, base, scalars, out, run))
   }
 
   async selfTest(run: Run): Promise<void> {
-    await runSelfTest(this.#pool, this.#transforms, run)
+    await this.#guard(() => runSelfTest(this.#pool, this.#transforms, run))
+  }
+
+  /** Says lack of memory in the terms of all devices. */
+  async #guard<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof MemoryExhaustedError)) throw error
+      throw new GpuOutOfMemoryError(error.message, { details: { device: this.name }, cause: error })
+    }
   }
 
   close(): Promise<void> {

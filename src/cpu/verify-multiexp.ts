@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import type { G1Multiexp } from '../curve/multiexp.ts'
 import { MemoryArena } from './arena.ts'
-import { PREPARED_BYTES, SCALAR_BYTES } from './msm/digits.ts'
+import { SCALAR_BYTES } from './msm/digits.ts'
 import { ENCODED_BYTES, groupKernels, POINT_BYTES } from './msm/group-kernels.ts'
-import { multiexpSync } from './msm/multiexp.ts'
+import { digitsBytes, multiexpSync } from './msm/multiexp.ts'
 import { chooseBackend, kernelModuleName } from './relaxed-simd.ts'
 import { ARENA_BASE, type ThreadContext } from './thread-context.ts'
 import { SCRATCH_BYTES } from './thread-pool.ts'
@@ -43,10 +43,10 @@ class VerifyMultiexp {
     const address = this.#points(points, count)
     const blocks = [this.#arena.allocate(scalars.length)]
     try {
-      blocks.push(this.#arena.allocate(count * PREPARED_BYTES))
-      const [scalarsAt, prepared] = blocks as [number, number]
+      blocks.push(this.#arena.allocate(digitsBytes(count)))
+      const [scalarsAt, digits] = blocks as [number, number]
       new Uint8Array(this.#context.memory.buffer).set(scalars, scalarsAt)
-      return multiexpSync(this.#context, 'g1', address, scalarsAt, count, prepared)
+      return multiexpSync(this.#context, 'g1', address, scalarsAt, count, digits)
     } finally {
       for (const block of blocks) this.#arena.free(block)
     }

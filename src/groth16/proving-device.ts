@@ -60,7 +60,7 @@ export interface ProvingDevice {
 
   /**
    * Sums `points[i] · scalar[first + i]` over the range, for every assignment, where scalar k belongs to point k of the query
-   * (fact sheet §8.1: `l` all aux; `a` all inputs, then aux dense in A; `b` ONE, then aux dense in B; `h` the quotient).
+   * (as in `bellperson::groth16::Parameters`: `l` all aux; `a` all inputs, then aux dense in A; `b` ONE, then aux dense in B; `h` the quotient).
    * @returns one sum per assignment, uncompressed big-endian (96 or 192 bytes; infinity has the flag 0x40).
    */
   multiexp(

@@ -51,7 +51,7 @@ export class WebGpuDevice implements ProvingDevice {
   readonly maxLog2Domain: number
   readonly gpu: Gpu
 
-  private constructor(gpu: Gpu) {
+  constructor(gpu: Gpu) {
     this.gpu = gpu
     this.name = gpu.info.name
     // A polynomial must fit one binding.

@@ -1,8 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
 import type { CircuitShape, CompactWitness } from '../../src/circuit/shape.ts'
+import { CpuAssignment } from '../../src/cpu/assignment/cpu-assignment.ts'
+import { CpuShape } from '../../src/cpu/assignment/cpu-shape.ts'
+import { queryScalars } from '../../src/cpu/assignment/query-scalars.ts'
 import { CpuDevice } from '../../src/cpu/cpu-device.ts'
 import { ENCODED_BYTES } from '../../src/cpu/msm/group-kernels.ts'
+import { Transforms } from '../../src/cpu/ntt/transform.ts'
+import { runSelfTest } from '../../src/cpu/self-test.ts'
+import { ComputePool } from '../../src/cpu/thread-pool.ts'
+import { cpuWorkingSetBytes } from '../../src/cpu/working-set.ts'
 import { decodeSumG1, encodeG1, encodeG2 } from '../../src/curve/encoding.ts'
 import { FQ_MODULUS, G1, G2 } from '../../src/curve/points.ts'
 import { writeBytesBE } from '../../src/field/bytes.ts'
@@ -13,6 +20,7 @@ import { validateRequest } from '../../src/request/validate.ts'
 import { bigintHasher } from '../../src/synthesis/bigint-hasher.ts'
 import { checkAndSynthesize } from '../../src/synthesis/synthesize-post.ts'
 import { window3Request } from '../support/fixtures.ts'
+import { getVector } from '../support/fr-vectors.ts'
 import { ReferenceDevice } from '../support/reference-device.ts'
 import { tinyCircuit, tinyWitness } from '../support/tiny-circuit.ts'
 
@@ -151,6 +159,7 @@ describe.each(['fma', 'integer'] as const)('CPU device (%s)', (backend) => {
     for (const assignment of assignments) assignment.release()
     again.release()
     expect(device.usedBytes).toBe(before)
+    expect(device.memoryBytes).toBeLessThanOrEqual(cpuWorkingSetBytes(shape, { threads: 2, partitions: 2 }))
   })
 
   it.each(['g1', 'g2'] as const)('refuses points that are none, by their index: %s', async (group) => {
@@ -217,6 +226,40 @@ describe.each(['fma', 'integer'] as const)('CPU device (%s)', (backend) => {
     const stopped = device.fixedBaseMultiples('g1', encodeG1(G1.BASE), scalars, out, abortingAt(-1))
     await expect(stopped).rejects.toBe('stop')
     expect(device.usedBytes).toBe(before)
+  })
+
+  it('says so when memory does not suffice, and goes on', async () => {
+    const shape = tinyCircuit()
+    const before = device.usedBytes
+    const loaded = await device.loadShape(shape)
+    // 2^28 aux variables would take 8 GiB.
+    const giant = await device.loadShape({ ...shape, aux: 2 ** 28 })
+    await expect(device.assign(giant, tinyWitness(1n, 0), idle)).rejects.toMatchObject({
+      code: 'ERR_GPU_OUT_OF_MEMORY',
+      details: { device: device.name },
+    })
+    giant.release()
+    ;(await assigned(device, loaded, tinyWitness(1n, 0))).release()
+    loaded.release()
+    expect(device.usedBytes).toBe(before)
+  })
+
+  it('works beyond 2 GiB, where addresses are negative as signed integers', async () => {
+    const pool = await ComputePool.create({ threads: 2, backend })
+    try {
+      // Never written, so it takes address space only.
+      pool.arena.allocate(2 ** 31)
+      await runSelfTest(pool, await Transforms.create(pool, idle), idle)
+      const shape = new CpuShape(pool, tinyCircuit())
+      const assignment = await CpuAssignment.create(pool, shape, tinyWitness(3n, 1), idle)
+      expect(assignment.inputsAt).toBeGreaterThan(2 ** 31)
+      expect(getVector(pool, assignment.inputsAt, 2)).toEqual([1n, 81n + 9n + 3n + 5n])
+      expect(getVector(pool, assignment.auxAt, 4)).toEqual([1n, 3n, 9n, 81n])
+      const range = await queryScalars(pool, assignment, 'b_g1', 0, 4, idle)
+      expect(getVector(pool, range.address, 1)).toEqual([1n])
+    } finally {
+      await pool.close()
+    }
   })
 
   it('refuses a domain that does not fit, and handles of another device', async () => {

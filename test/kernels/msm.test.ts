@@ -1,10 +1,10 @@
 /** Multiexp against known discrete logarithms: Σ s_i (t_i G) = (Σ s_i t_i) G. */
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { PREPARED_BYTES, SCALAR_BYTES } from '../../src/cpu/msm/digits.ts'
+import { SCALAR_BYTES } from '../../src/cpu/msm/digits.ts'
 import type { Group } from '../../src/cpu/msm/group-kernels.ts'
 import { POINT_BYTES } from '../../src/cpu/msm/group-kernels.ts'
-import { multiexp, multiexpSync } from '../../src/cpu/msm/multiexp.ts'
+import { digitsBytes, multiexp, multiexpSync } from '../../src/cpu/msm/multiexp.ts'
 import { inlinePool } from './inline-pool.ts'
 import { bytesAt, KERNEL_MODULES, kernelInstance } from './kernel-instance.ts'
 import { encode, importPoints, multiple, R } from './points.ts'
@@ -52,9 +52,9 @@ describe.each(KERNEL_MODULES)('%s', (moduleName) => {
       expect(hex(await multiexp(pool, group, points, at, choice.length, run))).toBe(encoded)
       expect(instance.arena.usedBytes).toBe(used)
       if (choice.length > 0) expect(shares.at(-1)).toBe(1)
-      const prepared = instance.arena.allocate(choice.length * PREPARED_BYTES)
-      expect(hex(multiexpSync(instance, group, points, at, choice.length, prepared))).toBe(encoded)
-      for (const address of [prepared, points, at]) instance.arena.free(address)
+      const digits = instance.arena.allocate(digitsBytes(choice.length))
+      expect(hex(multiexpSync(instance, group, points, at, choice.length, digits))).toBe(encoded)
+      for (const address of [digits, points, at]) instance.arena.free(address)
     }
 
     const distinct = (count: number): number[] => Array.from({ length: count }, (_, i) => i % logs.length)

@@ -8,7 +8,7 @@ import type { Bit } from '../bit.ts'
 import { type ConstraintSystem, recordRoot } from '../constraint-system.ts'
 import { allocateBits } from './boolean.ts'
 import { MultiEq } from './multi-eq.ts'
-import { circuitOperations, compress, type WordOperations } from './sha256.ts'
+import { circuitOperations, compress, SHA256_INITIAL_STATE, type WordOperations } from './sha256.ts'
 import { constantWord, sumBits, type UInt32, WORD_BITS } from './uint32.ts'
 
 /**
@@ -38,7 +38,57 @@ export interface WordForm {
 }
 
 const ALL = 0xffff_ffff
-export const VARIABLE_WORD: WordForm = { variables: ALL, value: 0 }
+const VARIABLE_WORD: WordForm = { variables: ALL, value: 0 }
+const STATE_WORDS = 8
+const BLOCK_WORDS = 16
+
+export const constantForm = (value: number): WordForm => ({ variables: 0, value })
+export const variableForms = (words: number): WordForm[] => new Array<WordForm>(words).fill(VARIABLE_WORD)
+
+/** A field element in a message: the highest bit of its last byte, bit 255 of the number, is constantly 0. */
+export const ELEMENT_FORMS: readonly WordForm[] = [...variableForms(7), { variables: ALL - 0x80, value: 0 }]
+
+/** The compressions of a message of whole words. Equal ones are the same object. */
+export function planSha256(message: readonly WordForm[]): CompressionPlan[] {
+  const plans = new Map<string, CompressionPlan>()
+  const blocks = splitBlocks([...message, ...paddingWords(message.length).map(constantForm)])
+  return blocks.map((block, i) => {
+    const state = i === 0 ? SHA256_INITIAL_STATE.map(constantForm) : variableForms(STATE_WORDS)
+    const key = JSON.stringify([state, block])
+    const plan = plans.get(key) ?? planCompression(state, block)
+    plans.set(key, plan)
+    return plan
+  })
+}
+
+/**
+ * Hashes a message of whole words, and hands on the bits of all its compressions.
+ * @param put as of {@link fillCompression}
+ * @returns the digest
+ */
+export function fillSha256(
+  plans: readonly CompressionPlan[],
+  message: readonly number[],
+  put: (bits: number, count: number) => void,
+): number[] {
+  const blocks = splitBlocks([...message, ...paddingWords(message.length)])
+  return blocks.reduce<number[]>(
+    (state, block, i) => fillCompression(plans[i] as CompressionPlan, state, block, put),
+    [...SHA256_INITIAL_STATE],
+  )
+}
+
+/** A one, zeros, and the length in bits: up to whole blocks. */
+function paddingWords(words: number): number[] {
+  const zeros = (2 * BLOCK_WORDS - 3 - (words % BLOCK_WORDS)) % BLOCK_WORDS
+  const bits = WORD_BITS * words
+  return [0x8000_0000, ...new Array<number>(zeros).fill(0), Math.floor(bits / 2 ** WORD_BITS), bits >>> 0]
+}
+
+function splitBlocks<T>(words: readonly T[]): T[][] {
+  const blocks = words.length / BLOCK_WORDS
+  return Array.from({ length: blocks }, (_, i) => words.slice(BLOCK_WORDS * i, BLOCK_WORDS * (i + 1)))
+}
 
 /** @param state 8 words; @param block 16 words */
 export function planCompression(state: readonly WordForm[], block: readonly WordForm[]): CompressionPlan {

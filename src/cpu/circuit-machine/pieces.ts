@@ -3,9 +3,9 @@
  * progress and abort) and lets threads share an expansion.
  *
  * Which pieces may run side by side: rows and digests of products only read, so any. Expansion fills in what later rows read; a
- * circuit's root can be cut before a step if no step from there on reads an aux variable that lies behind the root's first
- * variables (those allocated before its first child) and before the cut. In the PoSt circuits sectors share nothing; in PoRep
- * challenges read the root's first variables only.
+ * circuit's root can be cut before a step if no step from there on reads an aux variable that lies behind the root's common
+ * first part and before the cut. In the PoSt circuits sectors share nothing; in PoRep challenges read the root's first
+ * variables only; in SnapDeals they read digests too, which are part of what comes first.
  */
 import {
   AUX,
@@ -15,6 +15,7 @@ import {
   KIND_MASK,
   NUMBER_MASK,
   ONE,
+  type Step,
   type Template,
   type Variable,
 } from '../../circuit/shape.ts'
@@ -51,7 +52,7 @@ interface Instance {
   readonly wires: Uint32Array
 }
 
-/** A range of the root's steps that needs nothing from other ranges except the root's first variables. */
+/** A range of the root's steps that needs nothing from other ranges except the root's common first part. */
 export interface Section {
   readonly fromStep: number
   readonly toStep: number
@@ -61,9 +62,9 @@ export interface Section {
   readonly pieces: readonly Piece[]
 }
 
-/** How a circuit falls into sections. The first section holds the root's first variables and runs before all others. */
+/** How a circuit falls into sections. The first section is the root's common first part and runs before all others. */
 export interface CircuitPlan {
-  /** Aux variables of the root's own before its first child. */
+  /** Aux variables of the first section. */
   readonly commonAux: number
   readonly sections: readonly Section[]
 }
@@ -107,14 +108,39 @@ export function planCircuit(
 }
 
 /** Steps of the root before which it may be cut, by the rule above. */
-export function independentCuts(root: Template): {
+export interface IndependentCuts {
   readonly cuts: ReadonlySet<number>
   readonly commonAux: number
+  /** Steps of the common first part. */
   readonly commonSteps: number
-} {
+}
+
+/** The first part is chosen so that the fewest rows have to wait for others: it ends before the first child, or before a run of equal ones. */
+export function independentCuts(root: Template): IndependentCuts {
   const steps = normalizedSteps(root)
-  const firstChild = steps.findIndex(({ kind }) => kind === 'child')
-  const commonSteps = firstChild < 0 ? steps.length : firstChild
+  const templates = steps.map((step) => (step.kind === 'child' ? step.template : undefined))
+  const first = templates.findIndex((template) => template !== undefined)
+  const ends = templates.flatMap((template, s) => {
+    const beginsRun = template !== undefined && template === templates[s + 1] && template !== templates[s - 1]
+    return s === first || beginsRun ? [s] : []
+  })
+  const found = (ends.length === 0 ? [steps.length] : ends).map((end) => cutsBehind(root, steps, end))
+  return found.reduce((best, next) => (longestWait(steps, next) < longestWait(steps, best) ? next : best))
+}
+
+/** Rows that come one after another, whatever the number of threads: the first part and the largest section. */
+function longestWait(steps: readonly Step[], { cuts, commonSteps }: IndependentCuts): number {
+  let [common, section, largest] = [0, 0, 0]
+  for (const [s, step] of steps.entries()) {
+    const rows = step.kind === 'child' ? step.template.totals.rows : step.kind === 'rows' ? step.count : 0
+    if (s < commonSteps) common += rows
+    else section = (cuts.has(s) ? 0 : section) + rows
+    largest = Math.max(largest, section)
+  }
+  return common + largest
+}
+
+function cutsBehind(root: Template, steps: readonly Step[], commonSteps: number): IndependentCuts {
   const auxAt: number[] = []
   let aux = 0
   for (const step of steps) {
@@ -124,7 +150,6 @@ export function independentCuts(root: Template): {
   }
   const commonAux = auxAt[commonSteps] ?? aux
   const cuts = new Set<number>()
-  const none = { cuts, commonAux, commonSteps }
   let lowest = Number.POSITIVE_INFINITY
   const read = (variable: Variable): void => {
     const number = variable & NUMBER_MASK
@@ -138,7 +163,9 @@ export function independentCuts(root: Template): {
       const end = step.first + step.count
       termVariable.subarray(termStart[3 * step.first], termStart[3 * end]).forEach(read)
       // A common variable that is only known late makes every section wait.
-      if (defines.subarray(step.first, end).some((v) => v !== DEFINES_NOTHING && v < commonAux)) return none
+      if (defines.subarray(step.first, end).some((v) => v !== DEFINES_NOTHING && v < commonAux)) {
+        return { cuts: new Set(), commonAux, commonSteps }
+      }
     }
     if (lowest >= (auxAt[s] as number)) cuts.add(s)
   }

@@ -1,5 +1,5 @@
 /** A unit of multiples of a fixed base: every scalar's table entries are summed as a group, and the sums encoded. */
-import { PREPARED_WORDS, prepareScalars, SCALAR_BYTES, signedDigit, windowCount } from '../msm/digits.ts'
+import { SCALAR_BYTES, signedDigits, windowCount } from '../msm/digits.ts'
 import type { GroupKernels } from '../msm/group-kernels.ts'
 import { groupKernels } from '../msm/group-kernels.ts'
 import { sumGroups } from '../msm/group-sums.ts'
@@ -53,19 +53,16 @@ function tableReferences(
   count: number,
 ): { readonly references: Uint32Array; readonly starts: Uint32Array } {
   const { windowBits } = table
-  const prepared = new Uint32Array(count * PREPARED_WORDS)
-  prepareScalars(new Uint32Array(context.memory.buffer, scalars, (count * SCALAR_BYTES) / 4), prepared, windowBits)
   const windows = windowCount(windowBits)
+  const digits = new Int16Array(windows * count)
+  signedDigits(new Uint32Array(context.memory.buffer, scalars, (count * SCALAR_BYTES) / 4), digits, count, windowBits)
   const references = new Uint32Array(count * windows)
   const starts = new Uint32Array(count + 1)
   let used = 0
   for (let i = 0; i < count; i++) {
-    const negated = prepared[(i + 1) * PREPARED_WORDS - 1] as number
     for (let w = 0; w < windows; w++) {
-      const digit = signedDigit(prepared, i, windowBits, w)
-      if (digit === 0) continue
-      const sign = digit < 0 ? negated ^ 1 : negated
-      references[used++] = entryAddress(table, w, Math.abs(digit)) + sign
+      const digit = digits[w * count + i] as number
+      if (digit !== 0) references[used++] = entryAddress(table, w, Math.abs(digit)) + (digit < 0 ? 1 : 0)
     }
     starts[i + 1] = used
   }

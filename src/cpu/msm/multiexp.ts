@@ -6,49 +6,49 @@ import type { Run } from '../../groth16/proving-device.ts'
 import type { ThreadContext, ThreadPool, ThreadTask } from '../thread-context.ts'
 import type { CombineArgs } from './combine.ts'
 import { combineWindows } from './combine.ts'
-import {
-  MAX_WINDOW_BITS,
-  MIN_WINDOW_BITS,
-  PREPARED_BYTES,
-  PREPARED_WORDS,
-  prepareScalars,
-  SCALAR_BYTES,
-  windowCount,
-} from './digits.ts'
+import { DIGIT_BYTES, MAX_WINDOW_BITS, MIN_WINDOW_BITS, SCALAR_BYTES, signedDigits, windowCount } from './digits.ts'
 import type { Group } from './group-kernels.ts'
 import { ENCODED_BYTES } from './group-kernels.ts'
 import type { WindowArgs } from './window.ts'
 import { MAX_UNIT_BUCKETS, sumWindow } from './window.ts'
 
-export interface PrepareArgs {
-  /** Addresses. */
+export interface DigitsArgs {
+  /** Addresses: of the unit's first scalar, and of its digit in window 0. */
   readonly scalars: number
-  readonly prepared: number
+  readonly digits: number
   readonly count: number
+  /** From a window's digit to the next one's, in digits. */
+  readonly stride: number
   readonly windowBits: number
 }
 
-/** Scalars that a unit prepares: about 5 ms. */
-const PREPARE_UNIT = 2 ** 16
+/** Scalars that a unit takes apart: about 5 ms. */
+const DIGITS_UNIT = 2 ** 16
 
 /** Additions of a unit: about 100 ms in G1 (0.4 µs each) and, at half as many, in G2. */
 const UNIT_ADDITIONS: Readonly<Record<Group, number>> = { g1: 2 ** 18, g2: 2 ** 17 }
 
-function prepare(context: ThreadContext, { scalars, prepared, count, windowBits }: PrepareArgs): void {
+/** With 16 units a thread the last ones to run cost at most a sixteenth; each unit reads a digit of every point, 2 ns each. */
+const UNITS_PER_THREAD = 16
+const MIN_UNIT_ADDITIONS = 2 ** 14
+
+function takeDigits(context: ThreadContext, { scalars, digits, count, stride, windowBits }: DigitsArgs): void {
   const { buffer } = context.memory
-  prepareScalars(
+  const digitCount = (windowCount(windowBits) - 1) * stride + count
+  signedDigits(
     new Uint32Array(buffer, scalars, (count * SCALAR_BYTES) / 4),
-    new Uint32Array(buffer, prepared, count * PREPARED_WORDS),
+    new Int16Array(buffer, digits, digitCount),
+    stride,
     windowBits,
   )
 }
 
 /** Tasks of this file, by the name under which the registry of the compute threads has them. */
 export const MSM_TASKS: {
-  readonly 'msm.prepare': ThreadTask<PrepareArgs, void>
+  readonly 'msm.digits': ThreadTask<DigitsArgs, void>
   readonly 'msm.window': ThreadTask<WindowArgs, Uint8Array>
   readonly 'msm.combine': ThreadTask<CombineArgs, Uint8Array>
-} = { 'msm.prepare': prepare, 'msm.window': sumWindow, 'msm.combine': combineWindows }
+} = { 'msm.digits': takeDigits, 'msm.window': sumWindow, 'msm.combine': combineWindows }
 
 /**
  * The width c with the fewest additions: W windows, each with one addition a point and 2.4 a bucket (two in the running sums of
@@ -64,6 +64,11 @@ export function windowBits(count: number): number {
   return best
 }
 
+/** Working memory of a multiexp of `count` points: their digits. */
+export function digitsBytes(count: number): number {
+  return count * windowCount(windowBits(count)) * DIGIT_BYTES
+}
+
 /** Infinity, uncompressed. */
 export function encodedInfinity(group: Group): Uint8Array {
   const encoded = new Uint8Array(ENCODED_BYTES[group])
@@ -72,14 +77,19 @@ export function encodedInfinity(group: Group): Uint8Array {
 }
 
 /** The units of each window: its buckets in equal ranges. */
-function planWindows(args: Omit<WindowArgs, 'window' | 'low' | 'buckets'>, threads: number): WindowArgs[][] {
-  const windows = windowCount(args.windowBits)
-  const allBuckets = 2 ** (args.windowBits - 1)
+function planWindows(
+  args: Omit<WindowArgs, 'window' | 'low' | 'buckets'>,
+  bits: number,
+  threads: number,
+): WindowArgs[][] {
+  const windows = windowCount(bits)
+  const allBuckets = 2 ** (bits - 1)
   const wanted = Math.max(
     Math.ceil(args.count / UNIT_ADDITIONS[args.group]),
     Math.ceil(allBuckets / MAX_UNIT_BUCKETS[args.group]),
-    // Few windows and many threads: about four units a thread, so that they end together.
-    args.count < 2 ** 12 ? 1 : Math.ceil((4 * threads) / windows),
+    // Enough units that the threads end together, none so short that reading all scalars for it shows.
+    Math.min(Math.ceil((UNITS_PER_THREAD * threads) / windows), Math.floor(args.count / MIN_UNIT_ADDITIONS)),
+    1,
   )
   const buckets = Math.max(1, Math.ceil(allBuckets / wanted))
   return Array.from({ length: windows }, (_, window) => {
@@ -110,33 +120,34 @@ export async function multiexp(
   run.signal.throwIfAborted()
   if (count === 0) return encodedInfinity(group)
   const bits = windowBits(count)
-  const prepared = pool.arena.allocate(count * PREPARED_BYTES)
+  const digits = pool.arena.allocate(digitsBytes(count))
   try {
     const quiet: Run = { signal: run.signal, unit: () => {} }
-    const prepareUnits: PrepareArgs[] = []
-    for (let first = 0; first < count; first += PREPARE_UNIT) {
-      prepareUnits.push({
+    const units: DigitsArgs[] = []
+    for (let first = 0; first < count; first += DIGITS_UNIT) {
+      units.push({
         scalars: scalars + first * SCALAR_BYTES,
-        prepared: prepared + first * PREPARED_BYTES,
-        count: Math.min(PREPARE_UNIT, count - first),
+        digits: digits + first * DIGIT_BYTES,
+        count: Math.min(DIGITS_UNIT, count - first),
+        stride: count,
         windowBits: bits,
       })
     }
-    await pool.run('msm.prepare', prepareUnits, quiet)
-    const plan = planWindows({ group, points, prepared, count, windowBits: bits }, pool.threads)
+    await pool.run<DigitsArgs, void>('msm.digits', units, quiet)
+    const plan = planWindows({ group, points, digits, count }, bits, pool.threads)
     const sums = await pool.run<WindowArgs, Uint8Array>('msm.window', plan.flat(), run)
     let next = 0
-    const windows = plan.map((units) => units.map(() => sums[next++] as Uint8Array))
+    const windows = plan.map((ranges) => ranges.map(() => sums[next++] as Uint8Array))
     const [sum] = await pool.run<CombineArgs, Uint8Array>('msm.combine', [{ group, windowBits: bits, windows }], quiet)
     return sum as Uint8Array
   } finally {
-    pool.arena.free(prepared)
+    pool.arena.free(digits)
   }
 }
 
 /**
  * The same on the calling thread, for sums that are short (a verifier's): up to about 2^15 points.
- * @param prepared address of `count` · `PREPARED_BYTES` bytes of working memory
+ * @param digits address of `digitsBytes(count)` bytes of working memory
  */
 export function multiexpSync(
   context: ThreadContext,
@@ -144,12 +155,12 @@ export function multiexpSync(
   points: number,
   scalars: number,
   count: number,
-  prepared: number,
+  digits: number,
 ): Uint8Array {
   if (count === 0) return encodedInfinity(group)
   const bits = windowBits(count)
-  prepare(context, { scalars, prepared, count, windowBits: bits })
-  const plan = planWindows({ group, points, prepared, count, windowBits: bits }, 1)
+  takeDigits(context, { scalars, digits, count, stride: count, windowBits: bits })
+  const plan = planWindows({ group, points, digits, count }, bits, 1)
   const windows = plan.map((units) => units.map((unit) => sumWindow(context, unit)))
   return combineWindows(context, { group, windowBits: bits, windows })
 }

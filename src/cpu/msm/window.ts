@@ -1,7 +1,7 @@
 /** One unit of a multiexp: a range of buckets of one window, on one thread. */
 import type { ThreadContext } from '../thread-context.ts'
 import { REDUCTION_ACCUMULATORS, reduceBuckets, reductionPoints, TOTAL, WEIGHTED } from './bucket-reduction.ts'
-import { PREPARED_WORDS, sortWindow } from './digits.ts'
+import { DIGIT_BYTES, sortWindow } from './digits.ts'
 import type { Group, GroupKernels } from './group-kernels.ts'
 import { groupKernels } from './group-kernels.ts'
 import { sumGroups } from './group-sums.ts'
@@ -11,10 +11,9 @@ import { accumulatorBytes, encodePoint, ProjectiveAccumulators } from './project
 export interface WindowArgs {
   readonly group: Group
   readonly points: number
-  /** Address of the scalars as `prepareScalars` writes them. */
-  readonly prepared: number
+  /** Address of the digits as `signedDigits` writes them, with a stride of `count`. */
+  readonly digits: number
   readonly count: number
-  readonly windowBits: number
   readonly window: number
   /** The unit takes the digits of magnitude `low` + 1 to `low` + `buckets`. */
   readonly low: number
@@ -31,9 +30,9 @@ const ACCUMULATORS = REDUCTION_ACCUMULATORS + 1
 export function sumWindow(context: ThreadContext, args: WindowArgs): Uint8Array {
   const kernels = groupKernels(context, args.group)
   const { memory } = context
-  const prepared = new Uint32Array(memory.buffer, args.prepared, args.count * PREPARED_WORDS)
-  const { windowBits, window, low, buckets } = args
-  const sorted = sortWindow(prepared, windowBits, window, low, buckets, args.points, kernels.pointBytes)
+  const { window, low, buckets, count } = args
+  const digits = new Int16Array(memory.buffer, args.digits + window * count * DIGIT_BYTES, count)
+  const sorted = sortWindow(context, digits, low, buckets, args.points, kernels.pointBytes)
   const layout = scratchLayout(context, kernels, buckets)
   const accumulators = new ProjectiveAccumulators(context, kernels, layout.accumulators, ACCUMULATORS)
   if ((sorted.starts[buckets] as number) > 0) {

@@ -9,6 +9,7 @@
  * of butterflies; scatter, each element multiplied by its factor and brought to canonical form.
  */
 import { FR_MODULUS, frMul, frPow, frWriteBytes } from '../../field/fr.ts'
+import { KERNEL_SCRATCH_BYTES } from '../msm/group-kernels.ts'
 import type { ThreadTask } from '../thread-context.ts'
 
 /** Bytes of an element in memory: little-endian, canonical. */
@@ -53,9 +54,13 @@ export interface TableArgs {
 /** Start and ratio of a sequence, for both lanes: what `fr_powers` reads. */
 const SEED_BYTES: number = 4 * ELEMENT_BYTES
 
-/** Scratch that a pass of length 2^log2n needs. */
+/** In scratch, after what the kernels keep for themselves: seeds, then blocks. */
+const SEEDS_OFFSET: number = KERNEL_SCRATCH_BYTES
+const DATA_OFFSET: number = SEEDS_OFFSET + SEED_BYTES
+
+/** Scratch that a pass of length 2^log2n needs: its elements, and its factors. */
 export function passScratchBytes(log2n: number, blockBytes: number): number {
-  return SEED_BYTES + 2 * 2 ** log2n * blockBytes
+  return DATA_OFFSET + 2 * 2 ** log2n * blockBytes
 }
 
 function writeSeeds(memory: WebAssembly.Memory, address: number, seeds: readonly bigint[]): void {
@@ -66,9 +71,10 @@ function writeSeeds(memory: WebAssembly.Memory, address: number, seeds: readonly
 type Kernel = (...args: number[]) => number
 
 const makeTable: ThreadTask<TableArgs, void> = ({ memory, kernels, scratch }, { address, length, start, ratio }) => {
-  writeSeeds(memory, scratch, [start, start, ratio, ratio])
+  const seeds = scratch + SEEDS_OFFSET
+  writeSeeds(memory, seeds, [start, start, ratio, ratio])
   const powers = kernels.fr_powers as Kernel
-  powers(address, length, scratch)
+  powers(address, length, seeds)
 }
 
 const runPass: ThreadTask<PassArgs, void> = ({ memory, kernels, scratch, scratchBytes }, args) => {
@@ -82,7 +88,8 @@ const runPass: ThreadTask<PassArgs, void> = ({ memory, kernels, scratch, scratch
   const blockBytes = (kernels.fr_block_bytes as Kernel)()
   if (passScratchBytes(log2n, blockBytes) > scratchBytes)
     throw new Error(`No scratch for a transform of length 2^${log2n}`)
-  const data = scratch + SEED_BYTES
+  const seeds = scratch + SEEDS_OFFSET
+  const data = scratch + DATA_OFFSET
   const chained = data + n * blockBytes
   const factors = chain === undefined ? (args.factors ?? 0) : chained
   let ratio = chain === undefined ? 0n : frMul(chain.shift, frPow(chain.base, BigInt(args.first)))
@@ -100,8 +107,8 @@ const runPass: ThreadTask<PassArgs, void> = ({ memory, kernels, scratch, scratch
     butterflies(data, args.table, log2n)
     if (chain !== undefined) {
       const second = pair * lanes === 2 ? frMul(ratio, chain.base) : ratio
-      writeSeeds(memory, scratch, [chain.start, chain.start, ratio, second])
-      powers(chained, n, scratch)
+      writeSeeds(memory, seeds, [chain.start, chain.start, ratio, second])
+      powers(chained, n, seeds)
       ratio = frMul(second, chain.base)
     }
     scatter(
@@ -121,12 +128,13 @@ const runPass: ThreadTask<PassArgs, void> = ({ memory, kernels, scratch, scratch
 /** Products of elements, for what the coordinating side can't know: the Montgomery radix of the kernels. */
 const inverseRadix: ThreadTask<null, Uint8Array> = ({ memory, kernels, scratch }) => {
   // Powers of ratio 1 (not in Montgomery form) from 1: entry 1 is 1 · 1 / R; scattered, it is canonical.
-  writeSeeds(memory, scratch, [1n, 1n, 1n, 1n])
-  const data = scratch + SEED_BYTES
+  const seeds = scratch + SEEDS_OFFSET
+  writeSeeds(memory, seeds, [1n, 1n, 1n, 1n])
+  const data = scratch + DATA_OFFSET
   const blockBytes = (kernels.fr_block_bytes as Kernel)()
-  ;(kernels.fr_powers as Kernel)(data, 2, scratch)
-  ;(kernels.fr_scatter as Kernel)(data + blockBytes, scratch, ELEMENT_BYTES, 0, 0, 0, 0, 0, 1)
-  return new Uint8Array(memory.buffer, scratch, ELEMENT_BYTES).slice()
+  ;(kernels.fr_powers as Kernel)(data, 2, seeds)
+  ;(kernels.fr_scatter as Kernel)(data + blockBytes, seeds, ELEMENT_BYTES, 0, 0, 0, 0, 0, 1)
+  return new Uint8Array(memory.buffer, seeds, ELEMENT_BYTES).slice()
 }
 
 const blockBytesOf: ThreadTask<null, number> = ({ kernels }) => (kernels.fr_block_bytes as Kernel)()

@@ -105,7 +105,7 @@ export class Transforms {
     await this.#pass(
       {
         log2n: log2Rows,
-        table: await this.#table(log2Rows, 'inverse', run),
+        table: await this.#table(log2Rows, 'inverse'),
         total: columns,
         from: natural(values),
         times: times === undefined ? undefined : natural(times),
@@ -118,7 +118,7 @@ export class Transforms {
       },
       portion(run, 0, 0.5),
     )
-    const table = await this.#table(log2Columns, 'inverse', run)
+    const table = await this.#table(log2Columns, 'inverse')
     const second = portion(run, 0.5, 1)
     const pass = {
       log2n: log2Columns,
@@ -132,7 +132,7 @@ export class Transforms {
     if (shift === 1n) return this.#pass(pass, second)
     const factors = this.#pool.arena.allocate(columns * this.#blockBytes)
     try {
-      await this.#makeTable(factors, columns, frPow(shift, BigInt(rows)), run)
+      await this.#makeTable(factors, columns, frPow(shift, BigInt(rows)))
       await this.#pass({ ...pass, factors }, second)
     } finally {
       this.#pool.arena.free(factors)
@@ -146,7 +146,7 @@ export class Transforms {
     await this.#pass(
       {
         log2n: log2Columns,
-        table: await this.#table(log2Columns, 'forward', run),
+        table: await this.#table(log2Columns, 'forward'),
         total: rows,
         from: rowsOf(address, columns),
         to: rowsOf(address, columns),
@@ -157,7 +157,7 @@ export class Transforms {
     await this.#pass(
       {
         log2n: log2Rows,
-        table: await this.#table(log2Rows, 'forward', run),
+        table: await this.#table(log2Rows, 'forward'),
         total: columns,
         from: columnsOf(address, columns),
         to: columnsOf(address, columns),
@@ -186,7 +186,7 @@ export class Transforms {
   }
 
   /** Roots of unity w^0 … w^(n/2 − 1) of order n = 2^log2n, made when first wanted. */
-  #table(log2n: number, direction: 'forward' | 'inverse', run: Run): Promise<number> {
+  #table(log2n: number, direction: 'forward' | 'inverse'): Promise<number> {
     const key = `${log2n}:${direction}`
     const known = this.#tables.get(key)
     if (known !== undefined) return known
@@ -195,7 +195,7 @@ export class Transforms {
       const address = this.#pool.arena.allocate(length * this.#blockBytes)
       const root = rootOfUnity(log2n)
       try {
-        await this.#makeTable(address, length, direction === 'forward' ? root : frInv(root), run)
+        await this.#makeTable(address, length, direction === 'forward' ? root : frInv(root))
         return address
       } catch (error) {
         this.#tables.delete(key)
@@ -208,15 +208,15 @@ export class Transforms {
     return table
   }
 
-  /** Powers of `ratio` from 1, in the kernels' form. */
-  async #makeTable(address: number, length: number, ratio: bigint, run: Run): Promise<void> {
+  /** Powers of `ratio` from 1, in the kernels' form: a millisecond, and tables are shared, so no one's signal stops it. */
+  async #makeTable(address: number, length: number, ratio: bigint): Promise<void> {
     const args: TableArgs = {
       address,
       length,
       start: toMontgomery(1n, this.radix),
       ratio: toMontgomery(ratio, this.radix),
     }
-    await this.#pool.run<TableArgs, void>('ntt-table', [args], { signal: run.signal, unit: () => {} })
+    await this.#pool.run<TableArgs, void>('ntt-table', [args], { signal: new AbortController().signal, unit: () => {} })
   }
 }
 

@@ -466,7 +466,8 @@ class ColumnEmitter {
   }
 
   #multiply(column: Column, a: Digit, b: Digit): void {
-    column.hBound += a.bound * b.bound
+    // Half an ulp of h is what the FMA may round by, and what then goes to l.
+    column.hBound += a.bound * b.bound + 2 ** (this.#e - 53)
     column.lBound += 2 ** (this.#e - 53)
     const f = this.#f
     if (f === undefined) return
