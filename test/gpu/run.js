@@ -4,10 +4,11 @@
  */
 import { Gpu } from '../../src/webgpu/gpu.ts'
 import { checks } from './checks/index.ts'
+import { longProofChecks } from './checks/proofs.ts'
 
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
 const allowSoftware = process.argv.includes('--software')
-const wanted = Object.entries(checks).filter(
+const wanted = Object.entries({ ...checks, ...longProofChecks }).filter(
   ([name]) => names.length === 0 || names.some((part) => name.includes(part)),
 )
 

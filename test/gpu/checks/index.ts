@@ -4,6 +4,7 @@ import { batchAffineChecks } from './batch-affine.ts'
 import { fieldChecks } from './field.ts'
 import { multiexpChecks } from './multiexp.ts'
 import { nttChecks } from './ntt.ts'
+import { proofChecks } from './proofs.ts'
 
 /** Every check of a kernel, by name. */
 export const checks: Readonly<Record<string, Check>> = {
@@ -12,4 +13,5 @@ export const checks: Readonly<Record<string, Check>> = {
   ...multiexpChecks,
   ...nttChecks,
   ...assignmentChecks,
+  ...proofChecks,
 }

@@ -1,0 +1,72 @@
+/**
+ * Whole proofs of real sectors with the reference's parameters and blinding: the bytes are the reference's. On hardware the device
+ * makes the parameters too (a software adapter would take minutes for them), and their digest is compared.
+ */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import type { CircuitId } from '../../../src/circuit/circuit-id.ts'
+import { circuitShape } from '../../../src/circuit/circuit-shape.ts'
+import { CpuDevice } from '../../../src/cpu/cpu-device.ts'
+import { developmentFileNames } from '../../../src/params/published.ts'
+import type { ProofRequest } from '../../../src/request/proof-request.ts'
+import { WebGpuDevice } from '../../../src/webgpu/webgpu-device.ts'
+import { windowRequest, winning32Request, winningRequest } from '../../support/fixtures.ts'
+import { makeRecordedParameters, openParameters, sha256 } from '../../support/parameters.ts'
+import { proveRequest, recordedProof } from '../../support/prove.ts'
+import { removeDirectory, temporaryDirectory } from '../../support/temporary-directory.ts'
+import { vectorJson } from '../../support/vectors.ts'
+import type { Check } from '../harness.ts'
+
+/** Bytes that may come back from the device for one proof: sums and counters, never an assignment. */
+const MOST_DOWNLOADED = 1_000_000
+
+const proof =
+  (circuitId: CircuitId, folder: '2KiB' | '32GiB', name: string, file: string, request: () => ProofRequest): Check =>
+  async (gpu) => {
+    const shape = circuitShape(circuitId)
+    const recorded = recordedProof(file)
+    const directory = temporaryDirectory()
+    const device = new WebGpuDevice(gpu)
+    try {
+      if (gpu.info.software) {
+        const cpu = await CpuDevice.create({})
+        await makeRecordedParameters(cpu, shape, directory, folder, name).finally(() => cpu.close())
+      } else {
+        await makeRecordedParameters(device, shape, directory, folder, name)
+      }
+      const { params } = vectorJson(`${folder}/params.json`)[name]
+      assert.equal(
+        await sha256(join(directory, developmentFileNames(circuitId).paramsFile)),
+        params.sha256,
+        'parameters',
+      )
+      const source = await openParameters(shape, directory)
+      try {
+        const used = gpu.usedBytes
+        const [up, down] = [gpu.uploadedBytes, gpu.downloadedBytes]
+        const start = performance.now()
+        const bytes = await proveRequest(device, shape, source, request(), { blindings: recorded.blindings })
+        const ms = performance.now() - start
+        assert.equal(Buffer.from(bytes).toString('hex'), Buffer.from(recorded.proof).toString('hex'))
+        assert.equal(gpu.usedBytes, used, 'every buffer is released')
+        assert(gpu.downloadedBytes - down < MOST_DOWNLOADED, `${gpu.downloadedBytes - down} bytes came back`)
+        console.log(
+          `    ${circuitId}: ${ms.toFixed(0)} ms, ${gpu.uploadedBytes - up} bytes up, ${gpu.downloadedBytes - down} down`,
+        )
+      } finally {
+        await source.close()
+      }
+    } finally {
+      removeDirectory(directory)
+    }
+  }
+
+export const proofChecks: Record<string, Check> = {
+  'proof of wpost-2k': proof('wpost-2k', '2KiB', 'window', '2KiB/a/proof-window.json', windowRequest),
+}
+
+/** Too long for a software adapter within `npm test`. */
+export const longProofChecks: Record<string, Check> = {
+  'proof of winning-2k': proof('winning-2k', '2KiB', 'winning', '2KiB/a/proof-winning.json', winningRequest),
+  'proof of winning-32g': proof('winning-32g', '32GiB', 'winning', '32GiB/proof-winning.json', winning32Request),
+}
