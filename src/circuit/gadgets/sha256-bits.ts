@@ -37,6 +37,9 @@ export interface WordForm {
   readonly value: number
 }
 
+/** Takes the low `count` bits of a number, the lowest first; at most 32. */
+export type PutBits = (bits: number, count: number) => void
+
 const ALL = 0xffff_ffff
 const VARIABLE_WORD: WordForm = { variables: ALL, value: 0 }
 const STATE_WORDS = 8
@@ -63,14 +66,9 @@ export function planSha256(message: readonly WordForm[]): CompressionPlan[] {
 
 /**
  * Hashes a message of whole words, and hands on the bits of all its compressions.
- * @param put as of {@link fillCompression}
  * @returns the digest
  */
-export function fillSha256(
-  plans: readonly CompressionPlan[],
-  message: readonly number[],
-  put: (bits: number, count: number) => void,
-): number[] {
+export function fillSha256(plans: readonly CompressionPlan[], message: readonly number[], put: PutBits): number[] {
   const blocks = splitBlocks([...message, ...paddingWords(message.length)])
   return blocks.reduce<number[]>(
     (state, block, i) => fillCompression(plans[i] as CompressionPlan, state, block, put),
@@ -141,14 +139,13 @@ function allocateForm(cs: ConstraintSystem, { variables, value }: WordForm): UIn
 
 /**
  * Compresses words, and hands on the bits that the plan says.
- * @param put takes the low `count` bits of a number, the lowest first; at most 32
  * @returns the new state
  */
 export function fillCompression(
   plan: CompressionPlan,
   state: readonly number[],
   block: readonly number[],
-  put: (bits: number, count: number) => void,
+  put: PutBits,
 ): number[] {
   let next = 0
   const word = (result: number): number => {
@@ -166,10 +163,7 @@ export function fillCompression(
       majority: (a, b, c) => {
         const result = ((a & b) ^ (a & c) ^ (b & c)) >>> 0
         const { mask, negated, pairs } = plan.operations[next++] as OperationPlan
-        for (let i = 0; i < WORD_BITS; i++) {
-          if ((mask >>> i) & 1) put(((result ^ negated) >>> i) & 1, 1)
-          if ((pairs >>> i) & 1) put(((b & c) >>> i) & 1, 1)
-        }
+        putPairs(put, result ^ negated, mask, b & c, pairs)
         return result
       },
       sum: (words) => {
@@ -188,9 +182,32 @@ export function fillCompression(
   )
 }
 
-function putMasked(put: (bits: number, count: number) => void, value: number, mask: number): void {
+function putMasked(put: PutBits, value: number, mask: number): void {
+  // Rows of ones from bit 0, as shifts leave them, go in one piece.
   if (mask === ALL) put(value >>> 0, WORD_BITS)
+  else if ((mask & (mask + 1)) === 0) put((value & mask) >>> 0, countOnes(mask))
   else for (let i = 0; i < WORD_BITS; i++) if ((mask >>> i) & 1) put((value >>> i) & 1, 1)
+}
+
+/** Bits of two words in turns. */
+function putPairs(put: PutBits, value: number, mask: number, second: number, pairs: number): void {
+  if (mask === ALL && pairs === ALL) {
+    put((spread(value & 0xffff) | (spread(second & 0xffff) << 1)) >>> 0, WORD_BITS)
+    put((spread(value >>> 16) | (spread(second >>> 16) << 1)) >>> 0, WORD_BITS)
+    return
+  }
+  for (let i = 0; i < WORD_BITS; i++) {
+    if ((mask >>> i) & 1) put((value >>> i) & 1, 1)
+    if ((pairs >>> i) & 1) put((second >>> i) & 1, 1)
+  }
+}
+
+/** Moves bit i of 16 to bit 2i. */
+function spread(bits: number): number {
+  let x = (bits | (bits << 8)) & 0x00ff_00ff
+  x = (x | (x << 4)) & 0x0f0f_0f0f
+  x = (x | (x << 2)) & 0x3333_3333
+  return (x | (x << 1)) & 0x5555_5555
 }
 
 function countOnes(mask: number): number {
