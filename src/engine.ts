@@ -113,6 +113,8 @@ export class Engine implements AsyncDisposable {
   #pool: GpuPool | undefined
   #state: EngineStatus['state'] = 'starting'
   #arrivals = 0
+  /** A job was queued since the last `drained`. */
+  #undrained = false
   #witnesses = { count: 0, bytes: 0 }
   #closed: Promise<void> | undefined
 
@@ -138,6 +140,7 @@ export class Engine implements AsyncDisposable {
     })
     this.#circuits = new Circuits({
       budget: this.#budget,
+      threads: options.cpu.threads,
       evictionMinIdleMs: memory.evictionMinIdleMs,
       now: () => clock.now(),
       busy: () => this.#queue.active > 0,
@@ -404,6 +407,7 @@ export class Engine implements AsyncDisposable {
   #announce(ticket: Ticket): void {
     const { job } = ticket
     ticket.announced = true
+    this.#undrained = true
     this.#events.emit('queued', { job: job.ref, position: this.#queue.position(job) })
   }
 
@@ -448,7 +452,10 @@ export class Engine implements AsyncDisposable {
     // With nothing in flight any more, what is idle may be given up for whoever waits.
     this.#budget.recheck()
     this.#scheduler.wake()
-    if (this.#queue.size === 0) this.#events.emit('drained')
+    if (this.#queue.size === 0 && this.#undrained) {
+      this.#undrained = false
+      this.#events.emit('drained')
+    }
   }
 
   #tellOutcome({ ref, id }: Job, outcome: Outcome): void {
