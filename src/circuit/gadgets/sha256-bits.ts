@@ -41,7 +41,7 @@ export interface WordForm {
 export type PutBits = (bits: number, count: number) => void
 
 const ALL = 0xffff_ffff
-const VARIABLE_WORD: WordForm = { variables: ALL, value: 0 }
+export const VARIABLE_WORD: WordForm = { variables: ALL, value: 0 }
 const STATE_WORDS = 8
 const BLOCK_WORDS = 16
 
