@@ -25,6 +25,7 @@ export interface OperationPlan {
   readonly pairs: number
 }
 
+/** The variables of one compression, in order of allocation. */
 export interface CompressionPlan {
   readonly operations: readonly OperationPlan[]
   /** Variables altogether. */
@@ -41,11 +42,14 @@ export interface WordForm {
 export type PutBits = (bits: number, count: number) => void
 
 const ALL = 0xffff_ffff
+/** A word without constants. */
 export const VARIABLE_WORD: WordForm = { variables: ALL, value: 0 }
 const STATE_WORDS = 8
 const BLOCK_WORDS = 16
 
+/** A word without variables. */
 export const constantForm = (value: number): WordForm => ({ variables: 0, value })
+/** So many words without constants. */
 export const variableForms = (words: number): WordForm[] => new Array<WordForm>(words).fill(VARIABLE_WORD)
 
 /** A field element in a message: the highest bit of its last byte, bit 255 of the number, is constantly 0. */
@@ -88,7 +92,11 @@ function splitBlocks<T>(words: readonly T[]): T[][] {
   return Array.from({ length: blocks }, (_, i) => words.slice(BLOCK_WORDS * i, BLOCK_WORDS * (i + 1)))
 }
 
-/** @param state 8 words; @param block 16 words */
+/**
+ * Works out which variables a compression allocates.
+ * @param state 8 words
+ * @param block 16 words
+ */
 export function planCompression(state: readonly WordForm[], block: readonly WordForm[]): CompressionPlan {
   const operations: OperationPlan[] = []
   recordRoot('plan', (cs) => {
