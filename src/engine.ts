@@ -31,6 +31,7 @@ import { jobResult } from './queue/job-result.ts'
 import { JobMeter, Rates } from './queue/progress.ts'
 import { ProofQueue } from './queue/proof-queue.ts'
 import { type PartitionSteps, type ProvedPartition, provePartition, unexpected } from './queue/prove-partition.ts'
+import { reportedSteps } from './queue/reported-steps.ts'
 import { afterGrace, armDeadline, orAborted, settledSoonAfterAbort, stopped } from './queue/stopping.ts'
 import { SynthesisScheduler } from './queue/synthesis-scheduler.ts'
 import { type Outcome, Ticket, type WaitOptions } from './queue/ticket.ts'
@@ -110,12 +111,12 @@ export class Engine implements AsyncDisposable {
   readonly #conducting = new Set<Promise<void>>()
   readonly #closing = new AbortController()
   readonly #createdAt: number
+  readonly #witnesses = { count: 0, bytes: 0 }
   #pool: GpuPool | undefined
   #state: EngineStatus['state'] = 'starting'
   #arrivals = 0
   /** A job was queued since the last `drained`. */
   #undrained = false
-  #witnesses = { count: 0, bytes: 0 }
   #closed: Promise<void> | undefined
 
   static {
@@ -151,7 +152,18 @@ export class Engine implements AsyncDisposable {
       onEvent: (event) => this.#events.emit('srs', event),
     })
     this.#synthesizer = modules.synthesizer(options)
-    this.#steps = this.#makeSteps()
+    this.#steps = reportedSteps({
+      scheduler: this.#scheduler,
+      circuits: this.#circuits,
+      synthesizer: this.#synthesizer,
+      budget: this.#budget,
+      events: this.#events,
+      logger,
+      pool: () => this.#pool as GpuPool,
+      meter: (job) => this.#meters.get(job),
+      fallback: this.#plan.fallback,
+      witnesses: this.#witnesses,
+    })
   }
 
   /**
@@ -277,19 +289,26 @@ export class Engine implements AsyncDisposable {
    * `force`, or after `timeoutMs`, running jobs are aborted at their next unit of work. A second call returns the same promise,
    * and may add `force` or a time.
    */
-  async close(options: CloseOptions = {}): Promise<void> {
-    const { force, timeoutMs } = resolveCloseOptions(options)
-    this.#closed ??= this.#close()
-    if (force) this.#stopAll()
-    if (timeoutMs === undefined) return this.#closed
-    const timer = setTimeout(() => this.#stopAll(), timeoutMs)
-    return this.#closed.finally(() => clearTimeout(timer))
+  close(options: CloseOptions = {}): Promise<void> {
+    try {
+      const { force, timeoutMs } = resolveCloseOptions(options)
+      this.#closed ??= this.#close()
+      if (force) this.#stopAll()
+      if (timeoutMs !== undefined) {
+        const timer = setTimeout(() => this.#stopAll(), timeoutMs)
+        void this.#closed.then(() => clearTimeout(timer))
+      }
+      return this.#closed
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
 
+  /** Never rejects: what can't be closed is told of as an `error` event. */
   async #close(): Promise<void> {
     if (this.#state === 'closed') return
     this.#state = 'closing'
@@ -297,9 +316,10 @@ export class Engine implements AsyncDisposable {
     for (const ticket of this.#tickets.values()) if (ticket.job.state === 'queued') ticket.cancel(closed)
     this.#closing.abort(new EngineClosedError('the engine is closed'))
     while (this.#conducting.size > 0) await Promise.all(this.#conducting)
-    await Promise.all([this.#synthesizer.close(), this.#circuits.close()])
-    await this.#pool?.close()
+    const ends = await Promise.allSettled([this.#synthesizer.close(), this.#circuits.close()])
+    ends.push(...(await Promise.allSettled([this.#pool?.close()])))
     this.#state = 'closed'
+    for (const end of ends) if (end.status === 'rejected') this.#events.emit('error', end.reason)
     this.#logger.info('engine closed')
   }
 
@@ -466,48 +486,6 @@ export class Engine implements AsyncDisposable {
       this.#logger.warn({ jobId: id, err: outcome.error }, 'job failed')
       this.#events.emit('failed', { job: ref, error: unexpected(outcome.error) })
     } else this.#events.emit('cancelled', { job: ref, reason: outcome.reason })
-  }
-
-  #makeSteps(): PartitionSteps {
-    const engine = this
-    return {
-      scheduler: this.#scheduler,
-      circuits: this.#circuits,
-      synthesizer: this.#synthesizer,
-      get pool() {
-        return engine.#pool as GpuPool
-      },
-      witnessBytes: (bytes) => {
-        this.#witnesses.count += Math.sign(bytes)
-        this.#witnesses.bytes += bytes
-      },
-      started: ({ job }) => {
-        if (job.state !== 'queued') return
-        job.move('active')
-        this.#events.emit('active', { job: job.ref })
-      },
-      memory: ({ job }, state, requestedBytes) =>
-        this.#events.emit('memory', {
-          state,
-          job: job.ref,
-          requestedBytes,
-          availableBytes: this.#budget.availableBytes,
-        }),
-      retry: ({ job, index }, attempt, error) => {
-        this.#logger.warn({ jobId: job.id, partition: index, attempt, err: error }, 'partition is tried again')
-        this.#events.emit('retry', { job: job.ref, index, attempt, error })
-      },
-      placed: ({ job, index }) => {
-        const { fallback } = this.#plan
-        if (fallback !== undefined) this.#events.emit('fallback', { job: job.ref, index, error: fallback })
-      },
-      progressed: ({ job }) => this.#meters.get(job)?.update(),
-      verifyFailed: ({ job, index, gpu = 0 }) => {
-        this.#pool?.verifyFailed(gpu)
-        this.#logger.error({ jobId: job.id, partition: index, gpu }, 'a finished proof does not verify')
-        this.#events.emit('verifyFailed', { job: job.ref, index, gpu })
-      },
-    }
   }
 
   /** Work that `close()` waits for. */
