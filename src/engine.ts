@@ -42,7 +42,7 @@ import { deriveStatement, requestFingerprint } from './request/statement.ts'
 import { type ValidatedRequest, validateRequest } from './request/validate.ts'
 import { locateParameters } from './srs/locate-parameters.ts'
 import { EndedJobs, type EngineStatus, jobStatus, snapshot } from './status.ts'
-import type { PostPartition } from './synthesis/post-partition.ts'
+import type { PartitionInput } from './synthesis/partition-input.ts'
 import { SynthesisPool, type Synthesizer } from './synthesis/synthesis-pool.ts'
 
 /** What the engine is made of, apart from itself: replaced by fakes in tests of order, faults and abort. */
@@ -411,15 +411,18 @@ export class Engine implements AsyncDisposable {
     this.#announce(ticket)
     // Each partition: reserve → synthesize → prove on a device → assemble.
     const proved = await this.#prove(job, inputs)
-    const { publicInputs } = await deriveStatement(request, { signal: job.signal })
+    const { publicInputs } = await deriveStatement(request, { signal: job.signal, inputs })
     const verifyMs = await verifyJob(this.#steps, job, publicInputs, proved, (bad) => this.#prove(job, inputs, bad))
     return jobResult(job, proved, verifyMs, this.#rates)
   }
 
   /** What `validateRequest` could not know at once: the content of the vanilla proofs, and whether there are parameters. */
-  async #validate(job: Job, request: ValidatedRequest): Promise<PostPartition[]> {
+  async #validate(job: Job, request: ValidatedRequest): Promise<PartitionInput[]> {
     await orAborted(this.#circuits.find(request.circuitId), job.signal)
-    const inputs = await this.#modules.takeOver(request, { signal: job.signal })
+    const inputs = await this.#modules.takeOver(request, {
+      signal: job.signal,
+      readSeal: (seal) => this.#synthesizer.readSeal(seal, { priority: job.rank, signal: job.signal }),
+    })
     job.signal.throwIfAborted()
     return inputs
   }
@@ -432,10 +435,10 @@ export class Engine implements AsyncDisposable {
   }
 
   /** Proves partitions; if one fails for good, the others are stopped. */
-  async #prove(job: Job, inputs: readonly PostPartition[], which = job.partitions): Promise<ProvedPartition[]> {
+  async #prove(job: Job, inputs: readonly PartitionInput[], which = job.partitions): Promise<ProvedPartition[]> {
     const runs = which.map(async (partition) => {
       try {
-        return await provePartition(this.#steps, partition, inputs[partition.index] as PostPartition)
+        return await provePartition(this.#steps, partition, inputs[partition.index] as PartitionInput)
       } catch (error) {
         if (partition.state !== 'done') partition.move('failed')
         job.abort(error)

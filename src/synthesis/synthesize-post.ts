@@ -1,6 +1,6 @@
 /**
  * What is done with a PoSt partition before a device sees it: {@link inspectPartition} on the caller's thread before a request is
- * queued, {@link checkAndSynthesize} in a synthesis worker when it is its turn. Both let the event loop turn between slices of
+ * queued, {@link checkAndSynthesizePost} in a synthesis worker when it is its turn. Both let the event loop turn between slices of
  * work, so they stop soon after an abort, report how far they are, and hold nobody up.
  */
 import type { CompactWitness } from '../circuit/shape.ts'
@@ -12,7 +12,7 @@ import { openPartition, type PostPartition, vanillaProofView } from './post-part
 import { fillPostWitness } from './post-witness.ts'
 import { inspectVanillaProof } from './vanilla-post.ts'
 
-/** Share of the time of {@link checkAndSynthesize} that hashing takes: the rest copies and compares. */
+/** Share of the time of {@link checkAndSynthesizePost} that hashing takes: the rest copies and compares. */
 const HASHING_SHARE = 0.95
 
 /**
@@ -33,7 +33,7 @@ export async function inspectPartition(input: PostPartition, run: Run): Promise<
  * @throws {InvalidRequestError} with the sector, challenge and field at fault
  * @throws `run.signal.reason` once aborted
  */
-export async function checkAndSynthesize(
+export async function checkAndSynthesizePost(
   input: PostPartition,
   hasher: PoseidonHasher,
   run: Run,

@@ -43,8 +43,8 @@ const LAST_BLOCK = BLOCK_BYTES * (LABEL_BLOCKS - 1)
 export class PorepWitnessWriter {
   readonly #geometry: PorepGeometry
   readonly #paths = new Sha256PathWriter()
-  /** The first compression of a label, by layer: the layer is a constant. */
-  readonly #first: readonly FlatPlan[]
+  /** The first compression of a label. The layer is a constant, and only ever added: any one makes the same plan. */
+  readonly #first: FlatPlan
   readonly #middle: FlatPlan
   readonly #last: FlatPlan
   readonly #message: Uint8Array
@@ -53,10 +53,8 @@ export class PorepWitnessWriter {
     this.#geometry = geometry
     const padding = paddingWords(8, 8 * LABEL_PREIMAGE_BYTES)
     const [variable] = VARIABLE_STATE_FORM as [(typeof VARIABLE_STATE_FORM)[number]]
-    this.#first = Array.from({ length: geometry.layers }, (_, i) => {
-      const header = [constantForm(i + 1), variable, variable, ...[0, 0, 0, 0, 0].map(constantForm)]
-      return flatPlan(INITIAL_FORM, [...ELEMENT_FORM, ...header])
-    })
+    const header = [constantForm(1), variable, variable, ...[0, 0, 0, 0, 0].map(constantForm)]
+    this.#first = flatPlan(INITIAL_FORM, [...ELEMENT_FORM, ...header])
     this.#middle = flatPlan(VARIABLE_STATE_FORM, [...ELEMENT_FORM, ...ELEMENT_FORM])
     this.#last = flatPlan(VARIABLE_STATE_FORM, [...ELEMENT_FORM, ...padding.map(constantForm)])
     this.#message = new Uint8Array(LABEL_PREIMAGE_BYTES + 4 * padding.length)
@@ -68,11 +66,10 @@ export class PorepWitnessWriter {
     const { layers, challenges, dataLevels, challenge } = this.#geometry
     const siblings = pathSiblings(challenge.octal)
     const wide = 1 + dataLevels + PARENTS * (layers + siblings) + 2 * siblings
-    const labels = this.#first.reduce((sum, first) => sum + bitsOfPlan(first), 0)
-    const rest = layers * ((LABEL_BLOCKS - 2) * bitsOfPlan(this.#middle) + bitsOfPlan(this.#last))
+    const label = bitsOfPlan(this.#first) + (LABEL_BLOCKS - 2) * bitsOfPlan(this.#middle) + bitsOfPlan(this.#last)
     const parents = SCALAR_BITS * (DRG_PARENTS + (layers - 1) * PARENTS)
     const indices = (PARENTS + 2) * pathIndexBits(challenge.octal)
-    const bits = dataLevels * this.#paths.levelBits + indices + NODE_BITS + parents + labels + rest
+    const bits = dataLevels * this.#paths.levelBits + indices + NODE_BITS + parents + layers * label
     return {
       inputsBytes: SCALAR_BYTES * (4 + challenges * INPUTS_PER_CHALLENGE),
       bitsBytes: 8 * Math.ceil((SCALAR_BITS + challenges * bits) / 64),
@@ -100,7 +97,7 @@ export class PorepWitnessWriter {
       const parents = layer === 1 ? DRG_PARENTS : PARENTS
       for (let i = 0; i < parents; i++) out.putScalar(message, labelParentOffset(i))
       const state = initialState()
-      writeCompression(this.#first[layer - 1] as FlatPlan, state, message, 0, out)
+      writeCompression(this.#first, state, message, 0, out)
       for (let block = BLOCK_BYTES; block < LAST_BLOCK; block += BLOCK_BYTES) {
         writeCompression(this.#middle, state, message, block, out)
       }
