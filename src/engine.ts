@@ -31,6 +31,7 @@ import { jobResult } from './queue/job-result.ts'
 import { JobMeter, Rates } from './queue/progress.ts'
 import { ProofQueue } from './queue/proof-queue.ts'
 import { type PartitionSteps, type ProvedPartition, provePartition, unexpected } from './queue/prove-partition.ts'
+import { reportedSteps } from './queue/reported-steps.ts'
 import { afterGrace, armDeadline, orAborted, settledSoonAfterAbort, stopped } from './queue/stopping.ts'
 import { SynthesisScheduler } from './queue/synthesis-scheduler.ts'
 import { type Outcome, Ticket, type WaitOptions } from './queue/ticket.ts'
@@ -41,7 +42,7 @@ import { deriveStatement, requestFingerprint } from './request/statement.ts'
 import { type ValidatedRequest, validateRequest } from './request/validate.ts'
 import { locateParameters } from './srs/locate-parameters.ts'
 import { EndedJobs, type EngineStatus, jobStatus, snapshot } from './status.ts'
-import type { PostPartition } from './synthesis/post-partition.ts'
+import type { PartitionInput } from './synthesis/partition-input.ts'
 import { SynthesisPool, type Synthesizer } from './synthesis/synthesis-pool.ts'
 
 /** What the engine is made of, apart from itself: replaced by fakes in tests of order, faults and abort. */
@@ -110,10 +111,12 @@ export class Engine implements AsyncDisposable {
   readonly #conducting = new Set<Promise<void>>()
   readonly #closing = new AbortController()
   readonly #createdAt: number
+  readonly #witnesses = { count: 0, bytes: 0 }
   #pool: GpuPool | undefined
   #state: EngineStatus['state'] = 'starting'
   #arrivals = 0
-  #witnesses = { count: 0, bytes: 0 }
+  /** A job was queued since the last `drained`. */
+  #undrained = false
   #closed: Promise<void> | undefined
 
   static {
@@ -138,6 +141,7 @@ export class Engine implements AsyncDisposable {
     })
     this.#circuits = new Circuits({
       budget: this.#budget,
+      threads: options.cpu.threads,
       evictionMinIdleMs: memory.evictionMinIdleMs,
       now: () => clock.now(),
       busy: () => this.#queue.active > 0,
@@ -148,7 +152,18 @@ export class Engine implements AsyncDisposable {
       onEvent: (event) => this.#events.emit('srs', event),
     })
     this.#synthesizer = modules.synthesizer(options)
-    this.#steps = this.#makeSteps()
+    this.#steps = reportedSteps({
+      scheduler: this.#scheduler,
+      circuits: this.#circuits,
+      synthesizer: this.#synthesizer,
+      budget: this.#budget,
+      events: this.#events,
+      logger,
+      pool: () => this.#pool as GpuPool,
+      meter: (job) => this.#meters.get(job),
+      fallback: this.#plan.fallback,
+      witnesses: this.#witnesses,
+    })
   }
 
   /**
@@ -274,19 +289,26 @@ export class Engine implements AsyncDisposable {
    * `force`, or after `timeoutMs`, running jobs are aborted at their next unit of work. A second call returns the same promise,
    * and may add `force` or a time.
    */
-  async close(options: CloseOptions = {}): Promise<void> {
-    const { force, timeoutMs } = resolveCloseOptions(options)
-    this.#closed ??= this.#close()
-    if (force) this.#stopAll()
-    if (timeoutMs === undefined) return this.#closed
-    const timer = setTimeout(() => this.#stopAll(), timeoutMs)
-    return this.#closed.finally(() => clearTimeout(timer))
+  close(options: CloseOptions = {}): Promise<void> {
+    try {
+      const { force, timeoutMs } = resolveCloseOptions(options)
+      this.#closed ??= this.#close()
+      if (force) this.#stopAll()
+      if (timeoutMs !== undefined) {
+        const timer = setTimeout(() => this.#stopAll(), timeoutMs)
+        void this.#closed.then(() => clearTimeout(timer))
+      }
+      return this.#closed
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
 
+  /** Never rejects: what can't be closed is told of as an `error` event. */
   async #close(): Promise<void> {
     if (this.#state === 'closed') return
     this.#state = 'closing'
@@ -294,9 +316,10 @@ export class Engine implements AsyncDisposable {
     for (const ticket of this.#tickets.values()) if (ticket.job.state === 'queued') ticket.cancel(closed)
     this.#closing.abort(new EngineClosedError('the engine is closed'))
     while (this.#conducting.size > 0) await Promise.all(this.#conducting)
-    await Promise.all([this.#synthesizer.close(), this.#circuits.close()])
-    await this.#pool?.close()
+    const ends = await Promise.allSettled([this.#synthesizer.close(), this.#circuits.close()])
+    ends.push(...(await Promise.allSettled([this.#pool?.close()])))
     this.#state = 'closed'
+    for (const end of ends) if (end.status === 'rejected') this.#events.emit('error', end.reason)
     this.#logger.info('engine closed')
   }
 
@@ -388,15 +411,18 @@ export class Engine implements AsyncDisposable {
     this.#announce(ticket)
     // Each partition: reserve → synthesize → prove on a device → assemble.
     const proved = await this.#prove(job, inputs)
-    const { publicInputs } = await deriveStatement(request, { signal: job.signal })
+    const { publicInputs } = await deriveStatement(request, { signal: job.signal, inputs })
     const verifyMs = await verifyJob(this.#steps, job, publicInputs, proved, (bad) => this.#prove(job, inputs, bad))
     return jobResult(job, proved, verifyMs, this.#rates)
   }
 
   /** What `validateRequest` could not know at once: the content of the vanilla proofs, and whether there are parameters. */
-  async #validate(job: Job, request: ValidatedRequest): Promise<PostPartition[]> {
+  async #validate(job: Job, request: ValidatedRequest): Promise<PartitionInput[]> {
     await orAborted(this.#circuits.find(request.circuitId), job.signal)
-    const inputs = await this.#modules.takeOver(request, { signal: job.signal })
+    const inputs = await this.#modules.takeOver(request, {
+      signal: job.signal,
+      readSeal: (seal) => this.#synthesizer.readSeal(seal, { priority: job.rank, signal: job.signal }),
+    })
     job.signal.throwIfAborted()
     return inputs
   }
@@ -404,14 +430,15 @@ export class Engine implements AsyncDisposable {
   #announce(ticket: Ticket): void {
     const { job } = ticket
     ticket.announced = true
+    this.#undrained = true
     this.#events.emit('queued', { job: job.ref, position: this.#queue.position(job) })
   }
 
   /** Proves partitions; if one fails for good, the others are stopped. */
-  async #prove(job: Job, inputs: readonly PostPartition[], which = job.partitions): Promise<ProvedPartition[]> {
+  async #prove(job: Job, inputs: readonly PartitionInput[], which = job.partitions): Promise<ProvedPartition[]> {
     const runs = which.map(async (partition) => {
       try {
-        return await provePartition(this.#steps, partition, inputs[partition.index] as PostPartition)
+        return await provePartition(this.#steps, partition, inputs[partition.index] as PartitionInput)
       } catch (error) {
         if (partition.state !== 'done') partition.move('failed')
         job.abort(error)
@@ -448,7 +475,10 @@ export class Engine implements AsyncDisposable {
     // With nothing in flight any more, what is idle may be given up for whoever waits.
     this.#budget.recheck()
     this.#scheduler.wake()
-    if (this.#queue.size === 0) this.#events.emit('drained')
+    if (this.#queue.size === 0 && this.#undrained) {
+      this.#undrained = false
+      this.#events.emit('drained')
+    }
   }
 
   #tellOutcome({ ref, id }: Job, outcome: Outcome): void {
@@ -459,48 +489,6 @@ export class Engine implements AsyncDisposable {
       this.#logger.warn({ jobId: id, err: outcome.error }, 'job failed')
       this.#events.emit('failed', { job: ref, error: unexpected(outcome.error) })
     } else this.#events.emit('cancelled', { job: ref, reason: outcome.reason })
-  }
-
-  #makeSteps(): PartitionSteps {
-    const engine = this
-    return {
-      scheduler: this.#scheduler,
-      circuits: this.#circuits,
-      synthesizer: this.#synthesizer,
-      get pool() {
-        return engine.#pool as GpuPool
-      },
-      witnessBytes: (bytes) => {
-        this.#witnesses.count += Math.sign(bytes)
-        this.#witnesses.bytes += bytes
-      },
-      started: ({ job }) => {
-        if (job.state !== 'queued') return
-        job.move('active')
-        this.#events.emit('active', { job: job.ref })
-      },
-      memory: ({ job }, state, requestedBytes) =>
-        this.#events.emit('memory', {
-          state,
-          job: job.ref,
-          requestedBytes,
-          availableBytes: this.#budget.availableBytes,
-        }),
-      retry: ({ job, index }, attempt, error) => {
-        this.#logger.warn({ jobId: job.id, partition: index, attempt, err: error }, 'partition is tried again')
-        this.#events.emit('retry', { job: job.ref, index, attempt, error })
-      },
-      placed: ({ job, index }) => {
-        const { fallback } = this.#plan
-        if (fallback !== undefined) this.#events.emit('fallback', { job: job.ref, index, error: fallback })
-      },
-      progressed: ({ job }) => this.#meters.get(job)?.update(),
-      verifyFailed: ({ job, index, gpu = 0 }) => {
-        this.#pool?.verifyFailed(gpu)
-        this.#logger.error({ jobId: job.id, partition: index, gpu }, 'a finished proof does not verify')
-        this.#events.emit('verifyFailed', { job: job.ref, index, gpu })
-      },
-    }
   }
 
   /** Work that `close()` waits for. */

@@ -67,6 +67,7 @@ export type {
   MemoryOptions,
   SynthesisOptions,
 } from './options.ts'
+export { registeredSealProof } from './request/porep/seal-proofs.ts'
 export type {
   Commitment,
   PorepC2Request,

@@ -3,20 +3,14 @@
  * 0.2 s). A test compares them with the shapes.
  */
 import type { CircuitId } from '../circuit/circuit-id.ts'
+import type { CircuitShape } from '../circuit/shape.ts'
 
-export interface CircuitSize {
-  readonly constraints: number
-  /** Public inputs, ONE included. */
-  readonly inputs: number
-  readonly aux: number
+/** What the layout of the parameters follows from, and what travels of a witness. The density has no bits here, only counts. */
+export interface CircuitSize extends Pick<CircuitShape, 'constraints' | 'inputs' | 'aux' | 'log2Domain' | 'density'> {
   /** Aux variables that travel as one bit each. */
   readonly bits: number
   /** Aux variables that travel as 32 bytes each. */
   readonly wide: number
-  readonly log2Domain: number
-  /** Points of the SRS in G1 and in G2: what a file's size follows from. */
-  readonly g1Points: number
-  readonly g2Points: number
 }
 
 type Row = readonly [
@@ -48,15 +42,7 @@ export function circuitSize(circuitId: CircuitId): CircuitSize | undefined {
   if (row === undefined) return undefined
   const [constraints, inputs, aux, bits, wide, aAux, bAux] = row
   const log2Domain = Math.ceil(Math.log2(constraints + inputs))
-  return {
-    constraints,
-    inputs,
-    aux,
-    bits,
-    wide,
-    log2Domain,
-    // h, l, a, b_g1 and b_g2 of `paramsLayout`.
-    g1Points: 2 ** log2Domain - 1 + aux + (inputs + aAux) + (1 + bAux),
-    g2Points: 1 + bAux,
-  }
+  const none = new Uint8Array()
+  const density = { aAux: none, aAuxCount: aAux, bAux: none, bAuxCount: bAux }
+  return { constraints, inputs, aux, bits, wide, log2Domain, density }
 }

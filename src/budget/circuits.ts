@@ -8,12 +8,14 @@ import { BudgetExceededError, UnsupportedProofError } from '../errors.ts'
 import type { ParametersLocation, ReadRun } from '../params/parameters-location.ts'
 import { type SrsEntryStatus, type SrsLease, type SrsResource, SrsStore, type SrsStoreEvent } from '../srs/srs-store.ts'
 import { type CircuitSize, circuitSize } from './circuit-sizes.ts'
-import { type CircuitEstimate, estimateCircuit } from './estimates.ts'
+import { type CircuitEstimate, estimateCircuit, type Machine } from './estimates.ts'
 import type { MemoryBudget, Reservation } from './memory-budget.ts'
 import { Residency, type ResidentRow, type ResidentUse } from './residency.ts'
 
 export interface CircuitsOptions {
   readonly budget: MemoryBudget
+  /** Of the CPU device. */
+  readonly threads: number
   readonly evictionMinIdleMs: number
   readonly now: () => number
   /** Whether any partition is being worked on. */
@@ -70,6 +72,11 @@ export class Circuits {
     })
   }
 
+  get #machine(): Machine {
+    const { budget, threads } = this.#options
+    return { totalBytes: budget.totalBytes, threads }
+  }
+
   get deviceNames(): string {
     return this.#options
       .devices()
@@ -95,7 +102,7 @@ export class Circuits {
       )
     }
     const { totalBytes } = this.#options.budget
-    const { witnessBytes, deviceBytes, residentBytes } = estimateCircuit(size, totalBytes)
+    const { witnessBytes, deviceBytes, residentBytes } = estimateCircuit(size, this.#machine)
     const bytes = witnessBytes + deviceBytes + residentBytes
     if (bytes <= totalBytes) return undefined
     return new BudgetExceededError(
@@ -111,7 +118,7 @@ export class Circuits {
   require(circuitId: CircuitId): CircuitEstimate {
     const refusal = this.refusal(circuitId)
     if (refusal !== undefined) throw refusal
-    return estimateCircuit(circuitSize(circuitId) as CircuitSize, this.#options.budget.totalBytes)
+    return estimateCircuit(circuitSize(circuitId) as CircuitSize, this.#machine)
   }
 
   /**
@@ -171,7 +178,7 @@ export class Circuits {
   /** Bytes of a circuit's kept points; 0 if they are streamed from the file. */
   pointBytes(circuitId: CircuitId): number {
     const size = circuitSize(circuitId)
-    return size === undefined ? 0 : estimateCircuit(size, this.#options.budget.totalBytes).pointBytes
+    return size === undefined ? 0 : estimateCircuit(size, this.#machine).pointBytes
   }
 
   residents(): ResidentRow[] {

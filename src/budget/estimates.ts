@@ -1,47 +1,71 @@
-/**
- * What a partition needs on the CPU device, in bytes, before any of it is allocated. Each term is an allocation that can be
- * found in the code; a scalar is 32 bytes, an imported point 128 (G1) or 256 (G2).
- */
+/** What a partition and its circuit need on the CPU device, in bytes, before any of it is allocated. */
+import { cpuWorkingSetBytes, RANGE_POINTS } from '../cpu/working-set.ts'
+import { G1_BYTES, G2_BYTES, paramsLayout, QUERIES, QUERY_GROUP } from '../params/layout.ts'
 import type { CircuitSize } from './circuit-sizes.ts'
 
 const SCALAR_BYTES = 32
-const G1_POINT_BYTES = 128
-const G2_POINT_BYTES = 256
 
 /** Templates and coefficients of any circuit: a few dozen templates with some ten thousand terms of 12 bytes. */
-const SHAPE_BYTES = 4 * 2 ** 20
+const SHAPE_BYTES: number = 4 * 2 ** 20
 
 /** Memory of the WebAssembly device is 32-bit: kept points of one circuit may take a quarter of it. */
-const MOST_KEPT_BYTES = 2 ** 30
+const MOST_KEPT_BYTES: number = 2 ** 30
+
+/** What an estimate depends on beside the circuit. */
+export interface Machine {
+  /** The whole budget. */
+  readonly totalBytes: number
+  /** Of the CPU device. */
+  readonly threads: number
+}
 
 export interface CircuitEstimate {
   /** Per partition from its reservation on: the witness as it travels. */
   readonly witnessBytes: number
-  /** Per partition until its proof is there: what the device allocates for it. */
+  /** Per partition until its proof is there: what the device allocates, and encoded points on their way to it. */
   readonly deviceBytes: number
   /** Per circuit, kept between jobs: its shape, and its points where they are kept. */
   readonly residentBytes: number
   /** Part of `residentBytes`: the kept points, 0 where they are streamed. */
   readonly pointBytes: number
+  /** Points are kept if they take at most a quarter of the budget, and a partition still fits beside them. */
   readonly keepPoints: boolean
 }
 
-/** @param totalBytes the whole budget: points are kept if they take at most a quarter of it */
-export function estimateCircuit(size: CircuitSize, totalBytes: number): CircuitEstimate {
-  const { inputs, aux, bits, wide, log2Domain, g1Points, g2Points } = size
-  const domain = 2 ** log2Domain
-  const pointBytes = G1_POINT_BYTES * g1Points + G2_POINT_BYTES * g2Points
-  const keepPoints = pointBytes <= Math.min(MOST_KEPT_BYTES, totalBytes / 4)
-  const witnessBytes = SCALAR_BYTES * (inputs + wide) + Math.ceil(bits / 64) * 8
-  // The largest ranges that are imported at once, where points are not kept: one in use, the next one being read.
-  const rangeBytes = keepPoints ? 0 : 2 * Math.min(pointBytes, 2 ** 26)
+export function estimateCircuit(size: CircuitSize, machine: Machine): CircuitEstimate {
+  const kept = estimate(size, machine, true)
+  const { totalBytes } = machine
+  const fits = kept.witnessBytes + kept.deviceBytes + kept.residentBytes <= totalBytes
+  return fits && kept.pointBytes <= Math.min(MOST_KEPT_BYTES, totalBytes / 4) ? kept : estimate(size, machine, false)
+}
+
+function estimate(size: CircuitSize, { threads }: Machine, keepPoints: boolean): CircuitEstimate {
+  const { inputs, aux, bits, wide } = size
+  // Two density bits an aux variable.
+  const shapeBytes = SHAPE_BYTES + Math.ceil(aux / 4)
+  const pointBytes = keepPoints ? keptPointBytes(size) : 0
+  const total = cpuWorkingSetBytes(size, { threads, keepPoints })
   return {
-    witnessBytes,
-    // z; a, b, their product and a transform's second copy; digits and sorted pairs of one sum, at most 64 bytes a scalar.
-    deviceBytes: SCALAR_BYTES * (inputs + aux) + 4 * SCALAR_BYTES * domain + 64 * domain + rangeBytes,
-    // Two density bits an aux variable.
-    residentBytes: SHAPE_BYTES + Math.ceil(aux / 4) + (keepPoints ? pointBytes : 0),
-    pointBytes: keepPoints ? pointBytes : 0,
+    witnessBytes: SCALAR_BYTES * (inputs + wide) + Math.ceil(bits / 64) * 8,
+    // One range of encoded points in use, the next one being read.
+    deviceBytes: total - shapeBytes - pointBytes + 2 * encodedRangeBytes(size),
+    residentBytes: shapeBytes + pointBytes,
+    pointBytes,
     keepPoints,
   }
+}
+
+/** 128 bytes a point in G1 and 256 in G2, once imported. */
+function keptPointBytes(size: CircuitSize): number {
+  const { queries } = paramsLayout(size)
+  return QUERIES.reduce((sum, query) => sum + queries[query].points * (QUERY_GROUP[query] === 'g1' ? 128 : 256), 0)
+}
+
+function encodedRangeBytes(size: CircuitSize): number {
+  const { queries } = paramsLayout(size)
+  const ranges = QUERIES.map((query) => {
+    const group = QUERY_GROUP[query]
+    return Math.min(queries[query].points, RANGE_POINTS[group]) * (group === 'g1' ? G1_BYTES : G2_BYTES)
+  })
+  return Math.max(...ranges)
 }

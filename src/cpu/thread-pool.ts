@@ -64,6 +64,7 @@ export interface ComputePoolOptions {
 
 /** One call of {@link ComputePool.run}. */
 interface PendingRun {
+  readonly signal: AbortSignal
   readonly task: string
   readonly args: readonly unknown[]
   readonly results: unknown[]
@@ -89,6 +90,13 @@ export class ComputePool implements ThreadPool {
   readonly backend: KernelBackend
   readonly #threads: Thread[] = []
   readonly #runs: PendingRun[] = []
+  readonly #onAbort = (): void => {
+    for (const run of [...this.#runs]) {
+      if (!run.signal.aborted) continue
+      run.failure ??= { reason: run.signal.reason }
+      this.#settleIfIdle(run)
+    }
+  }
   #state: PoolState = 'running'
   #failure: Error | undefined
   #ended: Promise<void> | undefined
@@ -136,28 +144,21 @@ export class ComputePool implements ThreadPool {
       if (this.#state !== 'running') return reject(this.#failure as Error)
       if (signal.aborted) return reject(signal.reason)
       if (args.length === 0) return resolve([])
-      const onAbort = (): void => {
-        pending.failure ??= { reason: signal.reason }
-        this.#settleIfIdle(pending)
-      }
       const results: R[] = new Array(args.length)
-      const pending: PendingRun = {
+      this.#runs.push({
+        signal,
         task,
         args,
         results,
         unit: (share) => run.unit(share),
-        settle: (failure) => {
-          signal.removeEventListener('abort', onAbort)
-          if (failure === undefined) resolve(results)
-          else reject(failure.reason)
-        },
+        settle: (failure) => (failure === undefined ? resolve(results) : reject(failure.reason)),
         next: 0,
         active: 0,
         done: 0,
         failure: undefined,
-      }
-      signal.addEventListener('abort', onAbort, { once: true })
-      this.#runs.push(pending)
+      })
+      // One listener, added once a signal however many runs share it.
+      signal.addEventListener('abort', this.#onAbort)
       this.#dispatch()
     })
   }
@@ -254,7 +255,12 @@ export class ComputePool implements ThreadPool {
     const position = this.#runs.indexOf(run)
     if (position < 0) return
     this.#runs.splice(position, 1)
-    run.settle(run.failure)
+    this.#settle(run, run.failure)
+  }
+
+  #settle(run: PendingRun, failure: PendingRun['failure']): void {
+    if (!this.#runs.some(({ signal }) => signal === run.signal)) run.signal.removeEventListener('abort', this.#onAbort)
+    run.settle(failure)
   }
 
   /** The first reason to end wins; runs reject when all threads are gone, so that none still writes to memory. */
@@ -264,7 +270,7 @@ export class ComputePool implements ThreadPool {
       this.#failure = failure
     }
     this.#ended ??= Promise.all(this.#threads.map(({ worker }) => worker.terminate())).then(() => {
-      for (const run of this.#runs.splice(0)) run.settle({ reason: failure })
+      for (const run of this.#runs.splice(0)) this.#settle(run, { reason: failure })
     })
     return this.#ended
   }

@@ -19,7 +19,10 @@ type Dispatch = (method: string, args: unknown, port: MessagePort) => Promise<Re
 
 type PortMessage = { readonly kind: 'abort' } | { readonly kind: 'progress'; readonly share: number }
 
-/** Functions of a worker: one argument that survives structured clone, and what the work reports to and obeys. */
+/**
+ * Functions of a worker: one argument that survives structured clone, and what the work reports to and obeys. Large values lie in
+ * shared memory; what is returned is copied.
+ */
 export type WorkerFunctions = Readonly<Record<string, (args: never, run: Run) => unknown>>
 
 /** Progress is sent at most this often: small circuits end a unit every few microseconds. */
@@ -115,29 +118,6 @@ export class WorkerLink<F extends WorkerFunctions> {
     if (this.#gone === undefined) await this.#worker.terminate()
     await this.exited
   }
-
-  /** Lets a worker end by itself (its functions must have closed what keeps it alive), and ends it after `timeoutMs`. */
-  async ended(timeoutMs: number): Promise<void> {
-    const timer = setTimeout(() => void this.#worker.terminate(), timeoutMs)
-    await this.exited
-    clearTimeout(timer)
-  }
-}
-
-/** A value that came back together with buffers that move instead of being copied. */
-class Transferred<T> {
-  readonly value: T
-  readonly buffers: readonly Transferable[]
-
-  constructor(value: T, buffers: readonly Transferable[]) {
-    this.value = value
-    this.buffers = buffers
-  }
-}
-
-/** For functions of a worker: returns `value` and moves `buffers`. The caller sees the value alone. */
-export function transferred<T>(value: T, buffers: readonly Transferable[]): T {
-  return new Transferred(value, buffers) as unknown as T
 }
 
 /** The worker side: answers the calls of a {@link WorkerLink} until {@link endWorker}. */
@@ -160,9 +140,7 @@ export function serveWorker(functions: WorkerFunctions): void {
     try {
       const known = functions[method] as ((args: unknown, run: Run) => unknown) | undefined
       if (known === undefined) throw new Error(`the worker has no function ${method}`)
-      const value = await known(args, run)
-      if (!(value instanceof Transferred)) return { ok: true, value }
-      return transfer({ ok: true, value: value.value } as Reply, [...value.buffers] as never)
+      return { ok: true, value: await known(args, run) }
     } catch (error) {
       return { ok: false, error: toErrorObject(error) }
     } finally {

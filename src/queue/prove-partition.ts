@@ -7,7 +7,7 @@ import type { Reservation } from '../budget/memory-budget.ts'
 import type { CompactWitness } from '../circuit/shape.ts'
 import type { GpuPool } from '../device/gpu-pool.ts'
 import { GpuValidationError, ProverError, type ProverErrorCode, SynthesisError, toErrorObject } from '../errors.ts'
-import type { PostPartition } from '../synthesis/post-partition.ts'
+import type { PartitionInput } from '../synthesis/partition-input.ts'
 import type { Synthesizer } from '../synthesis/synthesis-pool.ts'
 import type { Partition } from './job.ts'
 import type { SynthesisScheduler } from './synthesis-scheduler.ts'
@@ -51,7 +51,7 @@ const PASSING: ReadonlySet<ProverErrorCode> = new Set([
 export async function provePartition(
   steps: PartitionSteps,
   partition: Partition,
-  input: PostPartition,
+  input: PartitionInput,
 ): Promise<ProvedPartition> {
   const { job } = partition
   using room = await reserve(steps, partition)
@@ -117,7 +117,7 @@ async function reserve(steps: PartitionSteps, partition: Partition): Promise<Roo
   }
 }
 
-function synthesize(steps: PartitionSteps, partition: Partition, input: PostPartition): Promise<CompactWitness> {
+function synthesize(steps: PartitionSteps, partition: Partition, input: PartitionInput): Promise<CompactWitness> {
   const { job } = partition
   return attempts(steps, partition, async () => {
     partition.move('synthesizing')

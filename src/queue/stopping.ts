@@ -7,7 +7,7 @@ import type { Outcome, Ticket } from './ticket.ts'
  * After an abort a call waits for its work to stop, so that memory and device are free when it rejects; a unit of work takes up
  * to 200 ms, and no caller is kept waiting longer than this. What still runs then is stopped in the background.
  */
-export const ABORT_GRACE_MS = 150
+export const ABORT_GRACE_MS = 120
 
 /** The longest delay that a timer takes. */
 const MAX_TIMER_MS = 2 ** 31 - 1

@@ -1,18 +1,27 @@
 /** From a validated request to what the synthesis workers get. */
 import { setImmediate } from 'node:timers/promises'
 import type { Run } from '../groth16/proving-device.ts'
+import type { PartitionInput } from '../synthesis/partition-input.ts'
+import type { PorepPartition } from '../synthesis/porep/porep-partition.ts'
 import { postGeometry } from '../synthesis/post-geometry.ts'
 import type { PostPartition } from '../synthesis/post-partition.ts'
 import { equalScalars } from '../synthesis/scalar-bytes.ts'
 import { inspectPartition } from '../synthesis/synthesize-post.ts'
 import { COMM_R_OFFSET, sectorNumberOf, vanillaLayout } from '../synthesis/vanilla-post.ts'
-import { changedMeanwhile, type ValidatedRequest } from './validate.ts'
+import { type SealReader, takeOverPorep, type ValidatedPorepRequest } from './porep/validate-porep.ts'
+import { changedMeanwhile, type ValidatedPostRequest, type ValidatedRequest } from './validate.ts'
 
 /** Copied between two turns of the event loop: at 2 GB/s and slower, into fresh memory, about 4 ms. */
 const SLICE_BYTES = 8 * 2 ** 20
 
-/** Bytes that {@link takeOver} allocates and that the partitions hold until they are synthesized. */
-export function vanillaBytes(request: ValidatedRequest): number {
+export interface TakeOverOptions {
+  readonly signal?: AbortSignal | undefined
+  /** Reads a PoRep's vanilla proof off the calling thread. @default on it */
+  readonly readSeal?: SealReader | undefined
+}
+
+/** Bytes that {@link takeOver} of a PoSt allocates and that the partitions hold until they are synthesized. */
+export function vanillaBytes(request: ValidatedPostRequest): number {
   return request.sectors.length * vanillaLayout(postGeometry(request.circuitId)).totalBytes
 }
 
@@ -23,10 +32,11 @@ export function vanillaBytes(request: ValidatedRequest): number {
  * @throws {InvalidRequestError} with sector, challenge and field at fault, or for a buffer that changed since `validateRequest`
  * @throws `signal.reason` once aborted
  */
-export async function takeOver(
-  request: ValidatedRequest,
-  options: { readonly signal?: AbortSignal | undefined } = {},
-): Promise<PostPartition[]> {
+export function takeOver(request: ValidatedPostRequest, options?: TakeOverOptions): Promise<PostPartition[]>
+export function takeOver(request: ValidatedPorepRequest, options?: TakeOverOptions): Promise<PorepPartition[]>
+export function takeOver(request: ValidatedRequest, options?: TakeOverOptions): Promise<PartitionInput[]>
+export async function takeOver(request: ValidatedRequest, options: TakeOverOptions = {}): Promise<PartitionInput[]> {
+  if (request.kind === 'porep-c2') return takeOverPorep(request, options)
   const partitions = await copyPartitions(request, options)
   const run: Run = { signal: options.signal ?? new AbortController().signal, unit: () => {} }
   for (const partition of partitions) await inspectPartition(partition, run)
@@ -34,7 +44,7 @@ export async function takeOver(
 }
 
 async function copyPartitions(
-  request: ValidatedRequest,
+  request: ValidatedPostRequest,
   options: { readonly signal?: AbortSignal | undefined },
 ): Promise<PostPartition[]> {
   const geometry = postGeometry(request.circuitId)

@@ -13,13 +13,20 @@ import type { CircuitId } from '../circuit/circuit-id.ts'
 import { InvalidRequestError, UnsupportedProofError } from '../errors.ts'
 import { postGeometry } from '../synthesis/post-geometry.ts'
 import { checkArray, checkObject, checkScalar, checkU64, invalidField } from './fields.ts'
-import { PRIORITIES, type Priority, type ProofRequest } from './proof-request.ts'
+import { type CommonFields, type ValidatedPorepRequest, validatePorep } from './porep/validate-porep.ts'
+import {
+  type PorepC2Request,
+  PRIORITIES,
+  type Priority,
+  type WindowPostRequest,
+  type WinningPostRequest,
+} from './proof-request.ts'
 import { proverId } from './prover-id.ts'
 import { type RegisteredPostProof, registeredPostProof } from './registered-proofs.ts'
 import { checkExpectedSectors, type ValidatedSector, validateSectors } from './validate-sectors.ts'
 
 /** A well-formed PoSt request. Small values are copies; the vanilla proofs are the caller's buffers until they are copied. */
-export interface ValidatedRequest {
+export interface ValidatedPostRequest {
   readonly kind: 'window-post' | 'winning-post'
   readonly circuitId: CircuitId
   readonly registered: RegisteredPostProof
@@ -39,24 +46,35 @@ export interface ValidatedRequest {
   readonly sectors: readonly ValidatedSector[]
 }
 
-const UNSUPPORTED = new Set(['porep-c2', 'snap-update'])
-const SUPPORTED = new Set(['window-post', 'winning-post'])
+/** A well-formed request, told apart by `kind`. */
+export type ValidatedRequest = ValidatedPostRequest | ValidatedPorepRequest
+
+type SupportedKind = ValidatedRequest['kind']
+
+const UNSUPPORTED = new Set(['snap-update'])
+const SUPPORTED = new Set(['window-post', 'winning-post', 'porep-c2'])
 const U32_LIMIT = 2 ** 32
+const DEFAULT_PRIORITIES: Readonly<Record<SupportedKind, Priority>> = {
+  'winning-post': 'critical',
+  'window-post': 'high',
+  'porep-c2': 'normal',
+}
 
 /**
  * Checks a request's form.
  * @throws {InvalidRequestError} `details.field` names the field at fault, `details.sector` the sector where it is about one
  * @throws {UnsupportedProofError} a kind that this version can't prove
  */
-export function validateRequest(request: ProofRequest | unknown): ValidatedRequest {
+export function validateRequest(request: WindowPostRequest | WinningPostRequest): ValidatedPostRequest
+export function validateRequest(request: PorepC2Request): ValidatedPorepRequest
+export function validateRequest(request: unknown): ValidatedRequest
+export function validateRequest(request: unknown): ValidatedRequest {
   const fields = checkObject(request, 'request')
   const kind = checkKind(fields.kind)
+  if (kind === 'porep-c2') return validatePorep(fields, () => commonFields(fields, kind))
   const registered = registeredPostProof(fields.registeredProof, kind)
   const geometry = postGeometry(registered.circuitId)
-  const requestId = checkRequestId(fields.requestId)
-  const deadline = checkDeadline(fields.deadline)
-  const priority = checkPriority(fields.priority, kind)
-  const minerId = checkU64(fields.minerId, 'minerId')
+  const common = commonFields(fields, kind)
   const partitionIndex = kind === 'window-post' ? checkPartitionIndex(fields.partitionIndex) : 0
   const randomness = checkScalar(
     fields.randomness,
@@ -73,11 +91,7 @@ export function validateRequest(request: ProofRequest | unknown): ValidatedReque
     kind,
     circuitId: registered.circuitId,
     registered,
-    ...(requestId !== undefined && { requestId }),
-    ...(deadline !== undefined && { deadline }),
-    priority,
-    minerId,
-    proverId: proverId(minerId),
+    ...common,
     randomness,
     partitionIndex,
     partitions: Math.ceil(sectors.length / geometry.sectorsPerPartition),
@@ -85,10 +99,25 @@ export function validateRequest(request: ProofRequest | unknown): ValidatedReque
   }
 }
 
-function checkKind(kind: unknown): 'window-post' | 'winning-post' {
-  if (typeof kind === 'string' && SUPPORTED.has(kind)) return kind as 'window-post' | 'winning-post'
+/** Checks the fields that all kinds have. */
+function commonFields(fields: Record<string, unknown>, kind: SupportedKind): CommonFields {
+  const requestId = checkRequestId(fields.requestId)
+  const deadline = checkDeadline(fields.deadline)
+  const priority = checkPriority(fields.priority, kind)
+  const minerId = checkU64(fields.minerId, 'minerId')
+  return {
+    ...(requestId !== undefined && { requestId }),
+    ...(deadline !== undefined && { deadline }),
+    priority,
+    minerId,
+    proverId: proverId(minerId),
+  }
+}
+
+function checkKind(kind: unknown): SupportedKind {
+  if (typeof kind === 'string' && SUPPORTED.has(kind)) return kind as SupportedKind
   if (typeof kind === 'string' && UNSUPPORTED.has(kind)) {
-    throw new UnsupportedProofError(`${kind} can't be proved by this version; window-post and winning-post can`, {
+    throw new UnsupportedProofError(`${kind} can't be proved by this version; ${[...SUPPORTED].join(', ')} can`, {
       details: { field: 'kind', expected: [...SUPPORTED].join(' | '), received: kind },
     })
   }
@@ -110,8 +139,8 @@ function checkDeadline(deadline: unknown): Date | undefined {
   return new Date(deadline)
 }
 
-function checkPriority(priority: unknown, kind: 'window-post' | 'winning-post'): Priority {
-  if (priority === undefined) return kind === 'winning-post' ? 'critical' : 'high'
+function checkPriority(priority: unknown, kind: SupportedKind): Priority {
+  if (priority === undefined) return DEFAULT_PRIORITIES[kind]
   if (!(PRIORITIES as readonly unknown[]).includes(priority)) {
     throw invalidField('priority', PRIORITIES.join(' | '), priority)
   }

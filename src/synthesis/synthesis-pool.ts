@@ -10,7 +10,9 @@ import type { CompactWitness } from '../circuit/shape.ts'
 import { workerFile } from '../cpu/wasm-file.ts'
 import { type CallOptions, WorkerLink } from '../device/worker-link.ts'
 import { EngineClosedError } from '../errors.ts'
-import type { PostPartition } from './post-partition.ts'
+import type { PartitionInput } from './partition-input.ts'
+import type { PorepPartition } from './porep/porep-partition.ts'
+import type { SealInput } from './porep/read-seal.ts'
 import type { VerifyFunctions, VerifyTask } from './verify-functions.ts'
 import type { SynthesisFunctions } from './worker-functions.ts'
 
@@ -23,10 +25,16 @@ export interface SynthesisCallOptions extends CallOptions {
 export interface Synthesizer {
   /**
    * Checks a partition's vanilla proofs to every root and fills its witness.
-   * @throws {InvalidRequestError} with the sector, challenge and field at fault
+   * @throws {InvalidRequestError} with the place at fault: sector, partition, challenge and field
    * @throws {WorkerExitedError}
    */
-  synthesize(partition: PostPartition, options: SynthesisCallOptions): Promise<CompactWitness>
+  synthesize(partition: PartitionInput, options: SynthesisCallOptions): Promise<CompactWitness>
+  /**
+   * Reads a commit-phase-1 output, on a SharedArrayBuffer, into partitions.
+   * @throws {InvalidRequestError} with partition, challenge and field at fault
+   * @throws {WorkerExitedError}
+   */
+  readSeal(input: SealInput, options: SynthesisCallOptions): Promise<PorepPartition[]>
   /** @throws {WorkerExitedError} */
   verify(task: VerifyTask, options: SynthesisCallOptions): Promise<boolean>
   /** Ends all threads; calls in flight reject. Idempotent. */
@@ -47,8 +55,12 @@ export class SynthesisPool implements Synthesizer {
     this.#queue = new PQueue({ concurrency: threads })
   }
 
-  synthesize(partition: PostPartition, options: SynthesisCallOptions): Promise<CompactWitness> {
+  synthesize(partition: PartitionInput, options: SynthesisCallOptions): Promise<CompactWitness> {
     return this.#run(options, (link) => link.call('checkAndSynthesize', partition, options))
+  }
+
+  readSeal(input: SealInput, options: SynthesisCallOptions): Promise<PorepPartition[]> {
+    return this.#run(options, (link) => link.call('readSeal', input, options))
   }
 
   verify(task: VerifyTask, options: SynthesisCallOptions): Promise<boolean> {

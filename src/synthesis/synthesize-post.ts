@@ -1,21 +1,18 @@
 /**
  * What is done with a PoSt partition before a device sees it: {@link inspectPartition} on the caller's thread before a request is
- * queued, {@link checkAndSynthesize} in a synthesis worker when it is its turn. Both let the event loop turn between slices of
+ * queued, {@link checkAndSynthesizePost} in a synthesis worker when it is its turn. Both let the event loop turn between slices of
  * work, so they stop soon after an abort, report how far they are, and hold nobody up.
  */
-import { setImmediate } from 'node:timers/promises'
 import type { CompactWitness } from '../circuit/shape.ts'
 import type { Run } from '../groth16/proving-device.ts'
 import { checkVanillaHashes } from './check-paths.ts'
+import { inSlices } from './in-slices.ts'
 import type { PoseidonHasher } from './poseidon-hasher.ts'
 import { openPartition, type PostPartition, vanillaProofView } from './post-partition.ts'
 import { fillPostWitness } from './post-witness.ts'
 import { inspectVanillaProof } from './vanilla-post.ts'
 
-/** How long to work between two turns of the event loop. */
-const SLICE_MS = 10
-
-/** Share of the time of {@link checkAndSynthesize} that hashing takes: the rest copies and compares. */
+/** Share of the time of {@link checkAndSynthesizePost} that hashing takes: the rest copies and compares. */
 const HASHING_SHARE = 0.95
 
 /**
@@ -36,7 +33,7 @@ export async function inspectPartition(input: PostPartition, run: Run): Promise<
  * @throws {InvalidRequestError} with the sector, challenge and field at fault
  * @throws `run.signal.reason` once aborted
  */
-export async function checkAndSynthesize(
+export async function checkAndSynthesizePost(
   input: PostPartition,
   hasher: PoseidonHasher,
   run: Run,
@@ -50,17 +47,4 @@ export async function checkAndSynthesize(
   const witness = fillPostWitness(partition)
   run.unit(1)
   return witness
-}
-
-/** Runs `work` for 0 to count − 1, letting the event loop turn in between; reports shares up to `upTo`. */
-async function inSlices(count: number, run: Run, upTo: number, work: (index: number) => void): Promise<void> {
-  let began = performance.now()
-  for (let index = 0; index < count; index++) {
-    work(index)
-    if (performance.now() - began < SLICE_MS) continue
-    run.unit((upTo * (index + 1)) / count)
-    await setImmediate()
-    run.signal.throwIfAborted()
-    began = performance.now()
-  }
 }

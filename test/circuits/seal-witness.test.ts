@@ -3,14 +3,13 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { expandParents } from '../../src/circuit/porep/label.ts'
 import { synthesizePorep } from '../../src/circuit/porep/porep-circuit.ts'
-import type { PorepPartitionInput } from '../../src/circuit/porep/porep-input.ts'
 import { poseidonHash } from '../../src/circuit/poseidon/hash.ts'
 import type { CircuitShape, CompactWitness } from '../../src/circuit/shape.ts'
 import { synthesizeSnap } from '../../src/circuit/snap/snap-circuit.ts'
-import type { SnapPartitionInput } from '../../src/circuit/snap/snap-input.ts'
 import { CircuitMachine } from '../../src/cpu/circuit-machine.ts'
 import { frAdd, frFromBytes, frMul, frToBytes } from '../../src/field/fr.ts'
 import { gadgetShape } from '../support/circuits.ts'
+import type { PorepPartitionInput, SnapPartitionInput } from '../support/seal-inputs.ts'
 import {
   elements,
   pathIn,

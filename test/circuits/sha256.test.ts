@@ -10,22 +10,21 @@ import { merklePath } from '../../src/circuit/gadgets/merkle-path.ts'
 import { MultiEq } from '../../src/circuit/gadgets/multi-eq.ts'
 import { allocateNum, enforceEqual, inputize } from '../../src/circuit/gadgets/num.ts'
 import { compressInCircuit, SHA256_INITIAL_STATE, sha256 } from '../../src/circuit/gadgets/sha256.ts'
-import {
-  constantForm,
-  ELEMENT_FORMS,
-  fillCompression,
-  fillSha256,
-  planCompression,
-  planSha256,
-  variableForms,
-  type WordForm,
-} from '../../src/circuit/gadgets/sha256-bits.ts'
+import { planCompression, type WordForm } from '../../src/circuit/gadgets/sha256-bits.ts'
 import { SHA256_TREE, sha256Elements } from '../../src/circuit/gadgets/sha256-tree.ts'
 import { addMany, constantWord, type UInt32, wordsFromBits } from '../../src/circuit/gadgets/uint32.ts'
 import { label } from '../../src/circuit/porep/label.ts'
 import { NUMBER_MASK, type Variable } from '../../src/circuit/shape.ts'
 import { CircuitMachine } from '../../src/cpu/circuit-machine.ts'
 import { assign, compactWitness, firstUnsatisfied, gadgetShape, referenceHasher } from '../support/circuits.ts'
+import {
+  constantForm,
+  ELEMENT_FORMS,
+  fillCompression,
+  fillSha256,
+  planSha256,
+  variableForms,
+} from '../support/sha256-bits.ts'
 import { vectorJson } from '../support/vectors.ts'
 
 /** The digest of a message as eight words. */
@@ -152,14 +151,11 @@ describe('bits that a witness sends', () => {
           ({ variables, value }, i) => (((random[i] as number) & variables) | (value & ~variables)) >>> 0,
         )
         const bits: number[] = []
-        const put = (value: number, count: number): void => {
-          for (let i = 0; i < count; i++) bits.push((value >>> i) & 1)
-        }
         for (const [i, { variables }] of forms.entries()) {
-          for (let b = 0; b < 32; b++) if ((variables >>> b) & 1) put((words[i] as number) >>> b, 1)
+          for (let b = 0; b < 32; b++) if ((variables >>> b) & 1) bits.push(((words[i] as number) >>> b) & 1)
         }
         const before = bits.length
-        const expected = fillCompression(plan, words.slice(0, 8), words.slice(8), put)
+        const expected = fillCompression(plan, words.slice(0, 8), words.slice(8), (bit) => bits.push(bit))
         expect(bits.length - before).toBe(plan.bits)
 
         let result: UInt32[] = []
@@ -183,8 +179,8 @@ describe('bits that a witness sends', () => {
     const words = Array.from({ length: count }, (_, i) => message.readUInt32BE(4 * i))
     const plans = planSha256(variableForms(count))
     let bits = 0
-    const digest = fillSha256(plans, words, (_, count) => {
-      bits += count
+    const digest = fillSha256(plans, words, () => {
+      bits++
     })
     expect(digest).toEqual(sha256Words(message))
     expect(bits).toBe(plans.reduce((sum, plan) => sum + plan.bits, 0))

@@ -6,10 +6,10 @@ import { describe, expect, it } from 'vitest'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const run = (...args: string[]) =>
-  spawnSync(process.execPath, ['scripts/run.js', ...args], { cwd: root, encoding: 'utf8', timeout: 300_000 })
+  spawnSync(process.execPath, ['scripts/run.js', ...args], { cwd: root, encoding: 'utf8', timeout: 600_000 })
 
 describe('npm start', () => {
-  it('makes development parameters, proves and verifies both proofs', { timeout: 300_000 }, () => {
+  it('makes development parameters, proves and verifies both proofs', { timeout: 600_000 }, () => {
     const { status, stdout, stderr } = run('examples/start.ts')
     expect(status, stderr).toBe(0)
     expect(stdout).toMatch(/^Device: \S/m)
@@ -17,7 +17,7 @@ describe('npm start', () => {
     expect(existsSync(`${root}.cache/parameters/dev-winning-32g.json`)).toBe(true)
   })
 
-  it('stops at Ctrl-C', { timeout: 120_000 }, async () => {
+  it('stops at Ctrl-C', { timeout: 300_000 }, async () => {
     const child = spawn(process.execPath, ['scripts/run.js', 'examples/start.ts'], {
       cwd: root,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -39,7 +39,7 @@ describe('npm start', () => {
   })
 })
 
-it('prove-window-post.ts prints 192 bytes', { timeout: 120_000 }, () => {
+it('prove-window-post.ts prints 192 bytes', { timeout: 300_000 }, () => {
   const { status, stdout, stderr } = run('examples/prove-window-post.ts')
   expect(status, stderr).toBe(0)
   expect(stdout).toMatch(/^192 bytes in \d+ ms: [0-9a-f]{384}$/m)

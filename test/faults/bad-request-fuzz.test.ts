@@ -9,7 +9,7 @@ import type { ProofRequest, WindowPostRequest } from '../../src/request/proof-re
 import { validateRequest } from '../../src/request/validate.ts'
 import type { PoseidonHasher } from '../../src/synthesis/poseidon-hasher.ts'
 import { postGeometry } from '../../src/synthesis/post-geometry.ts'
-import { checkAndSynthesize } from '../../src/synthesis/synthesize-post.ts'
+import { checkAndSynthesize } from '../../src/synthesis/synthesize.ts'
 import { inclusionProofOffset, vanillaLayout } from '../../src/synthesis/vanilla-post.ts'
 import { windowRequest, winning32Request } from '../support/fixtures.ts'
 

@@ -55,7 +55,7 @@ describe('a request of the wrong form', () => {
     expect(error.message).toContain(field)
   })
 
-  it.each(['porep-c2', 'snap-update'])('is of a kind that is not served yet: %s', async (kind) => {
+  it.each(['snap-update'])('is of a kind that is not served yet: %s', async (kind) => {
     const error = await refused({ ...windowRequest(), kind })
     expect(error).toBeInstanceOf(UnsupportedProofError)
     expect(error.code).toBe('ERR_UNSUPPORTED_PROOF')

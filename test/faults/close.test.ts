@@ -38,6 +38,7 @@ describe('close', () => {
     await delay(1)
     const closing = engine.close()
     const again = engine.close()
+    expect(again).toBe(closing)
     await expect(engine.prove(windowRequest())).rejects.toBeInstanceOf(EngineClosedError)
     await expect(engine.preload('wpost-2k')).rejects.toBeInstanceOf(EngineClosedError)
     expect((await first).verified).toBe(true)
@@ -49,8 +50,9 @@ describe('close', () => {
     expect(seen.filter((event) => event === 'completed').length).toBe(1)
     expect(seen.at(-1)).toBe('gpu')
     expectFreed(machine, engine)
-    await engine.close()
+    await engine.close({ timeoutMs: 1000 })
     await engine[Symbol.asyncDispose]()
+    await expect(engine.close({ timeoutMs: -1 })).rejects.toThrow('timeoutMs')
   })
 
   test('force aborts what runs', async () => {

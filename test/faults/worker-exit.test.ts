@@ -30,12 +30,11 @@ describe('WorkerLink', () => {
     await link.terminate()
   })
 
-  test('a shared array crosses without a copy, a transferred one moves', async () => {
+  test('a shared array crosses without a copy', async () => {
     const link = open()
     const shared = new Uint8Array(new SharedArrayBuffer(4))
     await link.call('fill', shared)
     expect([...shared]).toEqual([7, 7, 7, 7])
-    expect(await link.call('moved', 3)).toEqual(new Uint8Array(3))
     await link.terminate()
   })
 

@@ -6,7 +6,7 @@ import { WasmPoseidonHasher } from '../../src/cpu/poseidon.ts'
 import { takeOver } from '../../src/request/partitions.ts'
 import { validateRequest } from '../../src/request/validate.ts'
 import type { PostPartition } from '../../src/synthesis/post-partition.ts'
-import { checkAndSynthesize } from '../../src/synthesis/synthesize-post.ts'
+import { checkAndSynthesize } from '../../src/synthesis/synthesize.ts'
 import { window32Request } from '../support/fixtures.ts'
 import { vectorJson } from '../support/vectors.ts'
 

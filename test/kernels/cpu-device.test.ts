@@ -18,7 +18,7 @@ import { paramsLayout, QUERIES, QUERY_GROUP, type Query } from '../../src/params
 import { takeOver } from '../../src/request/partitions.ts'
 import { validateRequest } from '../../src/request/validate.ts'
 import { bigintHasher } from '../../src/synthesis/bigint-hasher.ts'
-import { checkAndSynthesize } from '../../src/synthesis/synthesize-post.ts'
+import { checkAndSynthesize } from '../../src/synthesis/synthesize.ts'
 import { window3Request } from '../support/fixtures.ts'
 import { getVector } from '../support/fr-vectors.ts'
 import { ReferenceDevice } from '../support/reference-device.ts'

@@ -18,7 +18,7 @@ import { SynthesisError } from '../../src/errors.ts'
 import { FR_MODULUS, frFromBytes, frToBytes } from '../../src/field/fr.ts'
 import type { Run } from '../../src/groth16/proving-device.ts'
 import { takeOver } from '../../src/request/partitions.ts'
-import type { ProofRequest } from '../../src/request/proof-request.ts'
+import type { WindowPostRequest, WinningPostRequest } from '../../src/request/proof-request.ts'
 import { validateRequest } from '../../src/request/validate.ts'
 import { openPartition } from '../../src/synthesis/post-partition.ts'
 import { fillPostWitness } from '../../src/synthesis/post-witness.ts'
@@ -58,7 +58,7 @@ function forestWitness(): CompactWitness {
   })
 }
 
-async function witnessesOf(request: ProofRequest): Promise<CompactWitness[]> {
+async function witnessesOf(request: WindowPostRequest | WinningPostRequest): Promise<CompactWitness[]> {
   return (await takeOver(validateRequest(request))).map((partition) => fillPostWitness(openPartition(partition)))
 }
 

@@ -44,7 +44,7 @@ function prove(node: string): Record<string, unknown> {
     cwd: folder,
     encoding: 'utf8',
     // It has to end by itself: a thread or timer left open would run into this.
-    timeout: 180_000,
+    timeout: 400_000,
   })
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   return JSON.parse(stdout) as Record<string, unknown>
@@ -52,12 +52,12 @@ function prove(node: string): Record<string, unknown> {
 
 const EXPECTED = { bytes: 192, development: true, valid: true, refused: true, code: 'ERR_INVALID_REQUEST' }
 
-it('proves and verifies on this Node', { timeout: 200_000 }, () => {
+it('proves and verifies on this Node', { timeout: 420_000 }, () => {
   expect(prove(process.execPath)).toMatchObject({ ...EXPECTED, node: process.version })
 })
 
 const newer = node24()
 if (newer === undefined) console.log(`no Node 24 package for ${process.platform}-${process.arch}: not run on it`)
-it.skipIf(newer === undefined)('proves and verifies on Node 24', { timeout: 200_000 }, () => {
+it.skipIf(newer === undefined)('proves and verifies on Node 24', { timeout: 420_000 }, () => {
   expect(prove(newer ?? '')).toMatchObject({ ...EXPECTED, node: expect.stringMatching(/^v24\./) })
 })

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
 import { CpuDevice } from '../../src/cpu/cpu-device.ts'
 import { shapeFingerprint } from '../../src/params/development-marker.ts'
@@ -16,6 +16,9 @@ import { proveRequest } from '../support/prove.ts'
 import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
 import { recordedToxic } from '../support/toxic.ts'
 import { vectorJson } from '../support/vectors.ts'
+
+// Seconds on an idle machine, minutes on one that does ten other things.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 })
 
 const directory = temporaryDirectory()
 const shape = circuitShape('wpost-2k')

@@ -1,6 +1,6 @@
 /** WindowPoSt of really sealed 2 KiB sectors, from vanilla proofs to bytes, on both arithmetics of the CPU device. */
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
 import { CpuDevice } from '../../src/cpu/cpu-device.ts'
 import { prepareVerifyingKey, verifyProofs } from '../../src/groth16/verify.ts'
@@ -12,6 +12,9 @@ import { makeRecordedParameters, openParameters, sha256 } from '../support/param
 import { idle, proveRequest, recordedProof } from '../support/prove.ts'
 import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
 import { vectorFile, vectorJson } from '../support/vectors.ts'
+
+// Seconds on an idle machine, minutes on one that does ten other things.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 })
 
 const shape = circuitShape('wpost-2k')
 const one = recordedProof('2KiB/a/proof-window.json')

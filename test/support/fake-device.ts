@@ -199,6 +199,10 @@ class FakeSynthesizer implements Synthesizer {
     return { inputs, bits: new Uint8Array(8), wide: new Uint8Array(32) }
   }
 
+  async readSeal(): Promise<never> {
+    throw new Error('fakes read no seals')
+  }
+
   async verify({ publicInputs, proof }: VerifyTask, options: CallOptions): Promise<boolean> {
     await this.#machine.work('verify', `${publicInputs.length}`, options)
     if (proof.length !== 192 * publicInputs.length) return false

@@ -7,6 +7,5 @@ export type FaultFunctions = {
   readonly running: (args: undefined, run: Run) => number
   readonly refuse: (args: undefined, run: Run) => never
   readonly fill: (shared: Uint8Array, run: Run) => void
-  readonly moved: (length: number, run: Run) => Uint8Array
   readonly die: (how: 'exit' | 'throw', run: Run) => Promise<void>
 }

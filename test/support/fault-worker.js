@@ -1,7 +1,7 @@
 /** A worker for tests of `WorkerLink`: started from JavaScript, like every worker. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { workerData } from 'node:worker_threads'
-import { serveWorker, transferred } from '../../dist/device/worker-link.js'
+import { serveWorker } from '../../dist/device/worker-link.js'
 import { InvalidRequestError } from '../../dist/errors.js'
 
 let running = 0
@@ -26,10 +26,6 @@ serveWorker({
     throw new InvalidRequestError('no', { details, cause: new Error('the cause') })
   },
   fill: (shared) => void shared.fill(7),
-  moved(length) {
-    const bytes = new Uint8Array(length)
-    return transferred(bytes, [bytes.buffer])
-  },
   die(how) {
     if (how === 'exit') process.exit(3)
     setImmediate(() => {

@@ -10,7 +10,7 @@ import type { SrsFile } from '../../src/params/srs-file.ts'
 import { takeOver } from '../../src/request/partitions.ts'
 import type { ProofRequest } from '../../src/request/proof-request.ts'
 import { validateRequest } from '../../src/request/validate.ts'
-import { checkAndSynthesize } from '../../src/synthesis/synthesize-post.ts'
+import { checkAndSynthesize } from '../../src/synthesis/synthesize.ts'
 import { fromHex, vectorJson } from './vectors.ts'
 
 export const idle: Run = { signal: new AbortController().signal, unit: () => {} }

@@ -1,22 +1,14 @@
 /** Witnesses of PoRep and SnapDeals on bigints, in the order that the circuits document: the slow, plain truth. */
-import {
-  type CompressionPlan,
-  constantForm,
-  ELEMENT_FORMS,
-  fillSha256,
-  planSha256,
-  variableForms,
-} from '../../src/circuit/gadgets/sha256-bits.ts'
+import type { CompressionPlan } from '../../src/circuit/gadgets/sha256-bits.ts'
 import { expandParents } from '../../src/circuit/porep/label.ts'
-import type { PorepPartitionInput } from '../../src/circuit/porep/porep-input.ts'
 import { customTag } from '../../src/circuit/poseidon/constants.ts'
 import { poseidonHash } from '../../src/circuit/poseidon/hash.ts'
 import type { CompactWitness } from '../../src/circuit/shape.ts'
-import type { SnapPartitionInput } from '../../src/circuit/snap/snap-input.ts'
 import type { SnapParameters } from '../../src/circuit/snap/snap-parameters.ts'
-import type { TreePath } from '../../src/circuit/tree-path.ts'
 import { FR_BYTES, FR_MODULUS, frAdd, frFromBytes, frMul, frToBytes } from '../../src/field/fr.ts'
 import { compactWitness } from './circuits.ts'
+import type { PorepPartitionInput, SnapPartitionInput, TreePath } from './seal-inputs.ts'
+import { constantForm, ELEMENT_FORMS, fillSha256, planSha256, variableForms } from './sha256-bits.ts'
 
 const FIELD_BITS = 255
 const PACKED_BITS = 254
@@ -63,9 +55,7 @@ class WitnessWriter {
 
   /** The SHA-256 of words as a field element. */
   sha256(plan: readonly CompressionPlan[], message: readonly number[]): bigint {
-    const digest = fillSha256(plan, message, (bits, count) => {
-      for (let i = 0; i < count; i++) this.bits.push((bits >>> i) & 1)
-    })
+    const digest = fillSha256(plan, message, (bit) => this.bits.push(bit))
     const bytes = new Uint8Array(32)
     const view = new DataView(bytes.buffer)
     for (const [i, word] of digest.entries()) view.setUint32(4 * i, word)

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ComputePool } from '../../src/cpu/thread-pool.ts'
 import { EngineClosedError, WorkerExitedError } from '../../src/errors.ts'
@@ -82,6 +83,27 @@ describe('ComputePool', () => {
       pool.run('square', [1], run()).then(() => order.push('second')),
     ])
     expect(order).toEqual(['first', 'second'])
+  })
+
+  it('listens to a signal once, however many runs share it, and no longer than they last', async () => {
+    await open(1)
+    const controller = new AbortController()
+    const { signal } = controller
+    const warnings: Error[] = []
+    const collect = (warning: Error): number => warnings.push(warning)
+    process.on('warning', collect)
+    const runs = Array.from({ length: 40 }, (_, i) => pool.run<number, number>('square', [i], run(signal)))
+    expect(getEventListeners(signal, 'abort').length).toBe(1)
+    expect((await Promise.all(runs)).flat()).toEqual(Array.from({ length: 40 }, (_, i) => i * i))
+    expect(getEventListeners(signal, 'abort').length).toBe(0)
+
+    const stopped = Array.from({ length: 40 }, () => pool.run('sleep', [5, 5], run(signal)))
+    controller.abort('all')
+    for (const settled of await Promise.allSettled(stopped))
+      expect(settled).toEqual({ status: 'rejected', reason: 'all' })
+    expect(getEventListeners(signal, 'abort').length).toBe(0)
+    process.off('warning', collect)
+    expect(warnings).toEqual([])
   })
 
   it('rejects the pending run and all later ones when a thread dies', async () => {

@@ -1,14 +1,12 @@
 /**
- * The bits that a witness sends of a compression, computed on words: the reference for faster ways.
- *
- * Operations come in the order of `compress`. Which bits of their results are variables depends on the form of state and block
- * alone, so that is worked out once, as a plan.
+ * Which bits a witness sends of a compression. Operations come in the order of `compress`; which bits of their results are
+ * variables depends on the form of state and block alone, so it is worked out once, as a plan.
  */
 import type { Bit } from '../bit.ts'
 import { type ConstraintSystem, recordRoot } from '../constraint-system.ts'
 import { allocateBits } from './boolean.ts'
 import { MultiEq } from './multi-eq.ts'
-import { circuitOperations, compress, SHA256_INITIAL_STATE, type WordOperations } from './sha256.ts'
+import { circuitOperations, compress, type WordOperations } from './sha256.ts'
 import { constantWord, sumBits, type UInt32, WORD_BITS } from './uint32.ts'
 
 /**
@@ -25,6 +23,7 @@ export interface OperationPlan {
   readonly pairs: number
 }
 
+/** The variables of one compression, in order of allocation. */
 export interface CompressionPlan {
   readonly operations: readonly OperationPlan[]
   /** Variables altogether. */
@@ -37,60 +36,14 @@ export interface WordForm {
   readonly value: number
 }
 
-const ALL = 0xffff_ffff
-const VARIABLE_WORD: WordForm = { variables: ALL, value: 0 }
-const STATE_WORDS = 8
-const BLOCK_WORDS = 16
-
-export const constantForm = (value: number): WordForm => ({ variables: 0, value })
-export const variableForms = (words: number): WordForm[] => new Array<WordForm>(words).fill(VARIABLE_WORD)
-
-/** A field element in a message: the highest bit of its last byte, bit 255 of the number, is constantly 0. */
-export const ELEMENT_FORMS: readonly WordForm[] = [...variableForms(7), { variables: ALL - 0x80, value: 0 }]
-
-/** The compressions of a message of whole words. Equal ones are the same object. */
-export function planSha256(message: readonly WordForm[]): CompressionPlan[] {
-  const plans = new Map<string, CompressionPlan>()
-  const blocks = splitBlocks([...message, ...paddingWords(message.length).map(constantForm)])
-  return blocks.map((block, i) => {
-    const state = i === 0 ? SHA256_INITIAL_STATE.map(constantForm) : variableForms(STATE_WORDS)
-    const key = JSON.stringify([state, block])
-    const plan = plans.get(key) ?? planCompression(state, block)
-    plans.set(key, plan)
-    return plan
-  })
-}
+/** A word without constants. */
+export const VARIABLE_WORD: WordForm = { variables: 0xffff_ffff, value: 0 }
 
 /**
- * Hashes a message of whole words, and hands on the bits of all its compressions.
- * @param put as of {@link fillCompression}
- * @returns the digest
+ * Works out which variables a compression allocates.
+ * @param state 8 words
+ * @param block 16 words
  */
-export function fillSha256(
-  plans: readonly CompressionPlan[],
-  message: readonly number[],
-  put: (bits: number, count: number) => void,
-): number[] {
-  const blocks = splitBlocks([...message, ...paddingWords(message.length)])
-  return blocks.reduce<number[]>(
-    (state, block, i) => fillCompression(plans[i] as CompressionPlan, state, block, put),
-    [...SHA256_INITIAL_STATE],
-  )
-}
-
-/** A one, zeros, and the length in bits: up to whole blocks. */
-function paddingWords(words: number): number[] {
-  const zeros = (2 * BLOCK_WORDS - 3 - (words % BLOCK_WORDS)) % BLOCK_WORDS
-  const bits = WORD_BITS * words
-  return [0x8000_0000, ...new Array<number>(zeros).fill(0), Math.floor(bits / 2 ** WORD_BITS), bits >>> 0]
-}
-
-function splitBlocks<T>(words: readonly T[]): T[][] {
-  const blocks = words.length / BLOCK_WORDS
-  return Array.from({ length: blocks }, (_, i) => words.slice(BLOCK_WORDS * i, BLOCK_WORDS * (i + 1)))
-}
-
-/** @param state 8 words; @param block 16 words */
 export function planCompression(state: readonly WordForm[], block: readonly WordForm[]): CompressionPlan {
   const operations: OperationPlan[] = []
   recordRoot('plan', (cs) => {
@@ -137,60 +90,6 @@ function maskOf(word: UInt32, test: (bit: Bit) => boolean): number {
 function allocateForm(cs: ConstraintSystem, { variables, value }: WordForm): UInt32 {
   const bits = allocateBits(cs, WORD_BITS)
   return constantWord(value).map((constant, i) => ((variables >>> i) & 1 ? (bits[i] as Bit) : constant))
-}
-
-/**
- * Compresses words, and hands on the bits that the plan says.
- * @param put takes the low `count` bits of a number, the lowest first; at most 32
- * @returns the new state
- */
-export function fillCompression(
-  plan: CompressionPlan,
-  state: readonly number[],
-  block: readonly number[],
-  put: (bits: number, count: number) => void,
-): number[] {
-  let next = 0
-  const word = (result: number): number => {
-    const { mask, negated } = plan.operations[next++] as OperationPlan
-    putMasked(put, result ^ negated, mask)
-    return result
-  }
-  return compress<number>(
-    {
-      constant: (value) => value,
-      rotateRight: (x, count) => ((x >>> count) | (x << (WORD_BITS - count))) >>> 0,
-      shiftRight: (x, count) => x >>> count,
-      xor: (a, b) => word((a ^ b) >>> 0),
-      choice: (a, b, c) => word(((a & b) ^ (~a & c)) >>> 0),
-      majority: (a, b, c) => {
-        const result = ((a & b) ^ (a & c) ^ (b & c)) >>> 0
-        const { mask, negated, pairs } = plan.operations[next++] as OperationPlan
-        for (let i = 0; i < WORD_BITS; i++) {
-          if ((mask >>> i) & 1) put(((result ^ negated) >>> i) & 1, 1)
-          if ((pairs >>> i) & 1) put(((b & c) >>> i) & 1, 1)
-        }
-        return result
-      },
-      sum: (words) => {
-        // Exact: at most 8 words of 32 bits.
-        const sum = words.reduce((a, b) => a + b, 0)
-        const { sumBits } = plan.operations[next++] as OperationPlan
-        if (sumBits > 0) {
-          put(sum >>> 0, WORD_BITS)
-          put(Math.floor(sum / 2 ** WORD_BITS), sumBits - WORD_BITS)
-        }
-        return sum >>> 0
-      },
-    },
-    state,
-    block,
-  )
-}
-
-function putMasked(put: (bits: number, count: number) => void, value: number, mask: number): void {
-  if (mask === ALL) put(value >>> 0, WORD_BITS)
-  else for (let i = 0; i < WORD_BITS; i++) if ((mask >>> i) & 1) put((value >>> i) & 1, 1)
 }
 
 function countOnes(mask: number): number {

@@ -39,4 +39,5 @@ export function sha256Elements(cs: ConstraintSystem, elements: readonly Variable
   return nums[0] as Variable
 }
 
+/** For binary trees over a sector's data (TreeD). */
 export const SHA256_TREE: TreeHasher = { name: 'sha256', hash: sha256Elements }

@@ -37,7 +37,7 @@ export const SHA256_INITIAL_STATE: readonly number[] = [
 ]
 /** The same of the cube roots of the first 64 primes. */
 // biome-ignore format: a table
-const ROUND_CONSTANTS: readonly number[] = [
+export const ROUND_CONSTANTS: readonly number[] = [
   0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
   0xd807_aa98, 0x1283_5b01, 0x2431_85be, 0x550c_7dc3, 0x72be_5d74, 0x80de_b1fe, 0x9bdc_06a7, 0xc19b_f174,
   0xe49b_69c1, 0xefbe_4786, 0x0fc1_9dc6, 0x240c_a1cc, 0x2de9_2c6f, 0x4a74_84aa, 0x5cb0_a9dc, 0x76f9_88da,
@@ -92,6 +92,7 @@ export function compressInCircuit(cs: ConstraintSystem, state: readonly UInt32[]
   return result
 }
 
+/** Operations that allocate and enforce. The equations have to be closed behind a compression. */
 export function circuitOperations(cs: ConstraintSystem, equations: MultiEq): WordOperations<UInt32> {
   return {
     constant: constantWord,

@@ -8,8 +8,10 @@ import type { MultiEq } from './multi-eq.ts'
 /** 32 bits, least significant first. */
 export type UInt32 = readonly Bit[]
 
+/** Bits of a word. */
 export const WORD_BITS = 32
 
+/** The 32 bits of an integer below 2^32. */
 export function constantWord(value: number): UInt32 {
   return Array.from({ length: WORD_BITS }, (_, i) => constantBit(((value >>> i) & 1) === 1))
 }
@@ -26,22 +28,27 @@ export function bitsFromWords(words: readonly UInt32[]): Bit[] {
   return words.flatMap((word) => word.toReversed())
 }
 
+/** Bit i of the result is bit i + count, modulo 32. */
 export function rotateRight(word: UInt32, count: number): UInt32 {
   return [...word.slice(count), ...word.slice(0, count)]
 }
 
+/** Bit i of the result is bit i + count, or 0 past the end. */
 export function shiftRight(word: UInt32, count: number): UInt32 {
   return [...word.slice(count), ...new Array<Bit>(count).fill(FALSE)]
 }
 
+/** Bit by bit, from the least significant on, as all operations here. */
 export function xorWords(cs: ConstraintSystem, a: UInt32, b: UInt32): UInt32 {
   return a.map((bit, i) => xor(cs, bit, b[i] as Bit))
 }
 
+/** Bits of b where a has a one, else of c. */
 export function choiceOfWords(cs: ConstraintSystem, a: UInt32, b: UInt32, c: UInt32): UInt32 {
   return a.map((bit, i) => choice(cs, bit, b[i] as Bit, c[i] as Bit))
 }
 
+/** The bits that two of three have or more. */
 export function majorityOfWords(cs: ConstraintSystem, a: UInt32, b: UInt32, c: UInt32): UInt32 {
   return a.map((bit, i) => majority(cs, bit, b[i] as Bit, c[i] as Bit))
 }

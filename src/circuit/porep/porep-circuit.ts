@@ -37,9 +37,12 @@ import { sectorNodes, treeArities } from '../sector-tree.ts'
 import type { Variable } from '../shape.ts'
 import { expandParents, label } from './label.ts'
 
+/** Parents in the base graph, in the same layer. */
 export const DRG_PARENTS = 6
+/** Parents in the expander graph, in the layer below. */
 export const EXPANDER_PARENTS = 8
 
+/** What tells the circuits of different sector sizes apart. */
 export interface PorepParameters {
   readonly layers: number
   /** Challenges of each partition. */
@@ -53,6 +56,7 @@ export interface PorepParameters {
 const LAYERS: Readonly<Record<SectorSizeTag, number>> = { '2k': 2, '8m': 2, '512m': 2, '32g': 11, '64g': 11 }
 const CHALLENGES: Readonly<Record<SectorSizeTag, number>> = { '2k': 2, '8m': 2, '512m': 2, '32g': 18, '64g': 18 }
 
+/** Parameters of Filecoin's proofs (`constants.rs` in filecoin-proofs). */
 export function porepParameters(size: SectorSizeTag): PorepParameters {
   return {
     layers: LAYERS[size],
@@ -71,7 +75,11 @@ interface Sector {
   readonly commC: Variable
 }
 
-/** To be called once a circuit: the names of its templates don't tell the parameters. */
+/**
+ * A partition: sector, then challenges.
+ *
+ * To be called once a circuit: the names of its templates don't tell the parameters.
+ */
 export function synthesizePorep(cs: ConstraintSystem, parameters: PorepParameters): void {
   const replicaId = allocateNum(cs)
   inputize(cs, replicaId)

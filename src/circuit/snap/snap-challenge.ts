@@ -22,7 +22,10 @@ export interface SnapPartition {
   readonly select: readonly Bit[]
 }
 
-/** @param challenge bits of the node's index, least significant first; the partition's are the highest */
+/**
+ * The leaf's three values lie in their trees, at the same place, and the new one encodes the data.
+ * @param challenge bits of the node's index, least significant first; the partition's are the highest
+ */
 export function synthesizeSnapChallenge(
   cs: ConstraintSystem,
   partition: SnapPartition,
@@ -66,6 +69,7 @@ function selectHighBits(
   return allocateSum(cs, sumOf(...candidates))
 }
 
+/** So many new field elements of the witness. */
 export function allocateNums(cs: ConstraintSystem, count: number): Variable[] {
   return Array.from({ length: count }, () => allocateNum(cs))
 }

@@ -37,7 +37,11 @@ import { challengeBits, randomness } from './challenge-bits.ts'
 import { allocateNums, synthesizeSnapChallenge } from './snap-challenge.ts'
 import type { SnapParameters } from './snap-parameters.ts'
 
-/** To be called once a circuit: the names of its templates don't tell the parameters. */
+/**
+ * A partition: its place in the tree over the data, then challenges.
+ *
+ * To be called once a circuit: the names of its templates don't tell the parameters.
+ */
 export function synthesizeSnap(cs: ConstraintSystem, parameters: SnapParameters): void {
   const { partitionBits, apexBits, challenges, highBits, nodeBits } = parameters
   // The partition's index in the low bits, h select above. The packing comes after the input and derives the variable.

@@ -2,6 +2,7 @@
 import type { SectorSizeTag } from '../circuit-id.ts'
 import { sectorNodes, treeArities } from '../sector-tree.ts'
 
+/** What tells the circuits of different sector sizes apart. */
 export interface SnapParameters {
   /** log2 of the sector's nodes. */
   readonly nodeBits: number
@@ -27,6 +28,7 @@ const BY_SIZE: Readonly<Record<SectorSizeTag, Omit<SnapParameters, 'nodeBits' | 
   '64g': LARGE,
 }
 
+/** Parameters of Filecoin's proofs. */
 export function snapParameters(size: SectorSizeTag): SnapParameters {
   return { ...BY_SIZE[size], nodeBits: Math.log2(sectorNodes(size)), arities: treeArities(size) }
 }

@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest'
 import { WasmPoseidonHasher } from '../../../src/cpu/poseidon.ts'
 import type { Run } from '../../../src/groth16/proving-device.ts'
 import { takeOver, vanillaBytes } from '../../../src/request/partitions.ts'
-import type { ProofRequest } from '../../../src/request/proof-request.ts'
+import type { ProofRequest, WindowPostRequest } from '../../../src/request/proof-request.ts'
 import { deriveStatement, statementOf } from '../../../src/request/statement.ts'
 import { validateRequest } from '../../../src/request/validate.ts'
 import { postGeometry } from '../../../src/synthesis/post-geometry.ts'
 import type { PostPartition } from '../../../src/synthesis/post-partition.ts'
 import { postWitnessSizes } from '../../../src/synthesis/post-witness.ts'
-import { checkAndSynthesize } from '../../../src/synthesis/synthesize-post.ts'
+import { checkAndSynthesize } from '../../../src/synthesis/synthesize.ts'
 import {
   recordedPublicInputs,
   window3Request,
@@ -30,7 +30,7 @@ const hasher = new WasmPoseidonHasher()
 const idle: Run = { signal: new AbortController().signal, unit: () => {} }
 
 async function partitionsOf(request: ProofRequest): Promise<PostPartition[]> {
-  return await takeOver(validateRequest(request))
+  return (await takeOver(validateRequest(request))) as PostPartition[]
 }
 
 describe('checkAndSynthesize', () => {
@@ -113,7 +113,7 @@ describe('taking over a full 32 GiB partition', () => {
    * The most that is computed between two turns of the event loop while a request is validated and taken over: in CPU time, so that
    * other processes on the machine don't count.
    */
-  async function longestPauseMs(request: ProofRequest): Promise<number> {
+  async function longestPauseMs(request: WindowPostRequest): Promise<number> {
     const cpuMs = (): number => {
       const { user, system } = process.cpuUsage()
       return (user + system) / 1000

@@ -9,7 +9,7 @@
  */
 import type { Bounds, FieldEmitter, ProductOptions, Value } from './field.ts'
 import { inverseModulo } from './field.ts'
-import { digitPosition, packWords } from './field-fma.ts'
+import { digitPosition, packWords } from './packing.ts'
 import type { FunctionBuilder, ModuleBuilder } from './wat.ts'
 import { get, i64 } from './wat.ts'
 

@@ -26,7 +26,7 @@
  * `import(out, a0[, a1])` plain little-endian bytes (`bytes` each, one address a lane) → plain digits; `export(a, out0[, out1])` any
  * digits → canonical plain little-endian bytes.
  */
-import type { FunctionBuilder, ModuleBuilder, WasmType } from './wat.ts'
+import type { FunctionBuilder, WasmType } from './wat.ts'
 
 /** A field element (one a lane) in locals, digit 0 least significant. */
 export interface Value {
@@ -100,8 +100,6 @@ export interface FieldEmitter {
   /** Writes the canonical plain integer of each lane of a tidy value. */
   exportBytes(f: FunctionBuilder, value: Value, addresses: readonly string[]): void
 }
-
-export type FieldFactory = (module: ModuleBuilder, name: string, modulus: bigint) => FieldEmitter
 
 export const FQ_MODULUS: bigint =
   0x1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaabn

@@ -1,0 +1,66 @@
+/** The steps of partitions as the engine tells of them: events, log lines, progress. */
+import type { Circuits } from '../budget/circuits.ts'
+import type { MemoryBudget } from '../budget/memory-budget.ts'
+import type { GpuPool } from '../device/gpu-pool.ts'
+import type { GpuUnavailableError } from '../errors.ts'
+import type { GuardedEmitter } from '../events.ts'
+import type { Logger } from '../logger.ts'
+import type { Synthesizer } from '../synthesis/synthesis-pool.ts'
+import type { Job } from './job.ts'
+import type { JobMeter } from './progress.ts'
+import type { PartitionSteps } from './prove-partition.ts'
+import type { SynthesisScheduler } from './synthesis-scheduler.ts'
+
+export interface StepSources {
+  readonly scheduler: SynthesisScheduler
+  readonly circuits: Circuits
+  readonly synthesizer: Synthesizer
+  readonly budget: MemoryBudget
+  readonly events: GuardedEmitter
+  readonly logger: Logger
+  readonly pool: () => GpuPool
+  readonly meter: (job: Job) => JobMeter | undefined
+  /** Set where GPUs were asked for that are not there. */
+  readonly fallback: GpuUnavailableError | undefined
+  /** Counts witnesses that wait for a device. */
+  readonly witnesses: { count: number; bytes: number }
+}
+
+export function reportedSteps(sources: StepSources): PartitionSteps {
+  const { scheduler, circuits, synthesizer, budget, events, logger, pool, meter, fallback, witnesses } = sources
+  return {
+    scheduler,
+    circuits,
+    synthesizer,
+    get pool() {
+      return pool()
+    },
+    witnessBytes(bytes) {
+      witnesses.count += Math.sign(bytes)
+      witnesses.bytes += bytes
+    },
+    started({ job }) {
+      if (job.state !== 'queued') return
+      job.move('active')
+      events.emit('active', { job: job.ref })
+    },
+    memory({ job }, state, requestedBytes) {
+      events.emit('memory', { state, job: job.ref, requestedBytes, availableBytes: budget.availableBytes })
+    },
+    retry({ job, index }, attempt, error) {
+      logger.warn({ jobId: job.id, partition: index, attempt, err: error }, 'partition is tried again')
+      events.emit('retry', { job: job.ref, index, attempt, error })
+    },
+    placed({ job, index }) {
+      if (fallback !== undefined) events.emit('fallback', { job: job.ref, index, error: fallback })
+    },
+    progressed({ job }) {
+      meter(job)?.update()
+    },
+    verifyFailed({ job, index, gpu = 0 }) {
+      pool().verifyFailed(gpu)
+      logger.error({ jobId: job.id, partition: index, gpu }, 'a finished proof does not verify')
+      events.emit('verifyFailed', { job: job.ref, index, gpu })
+    },
+  }
+}
