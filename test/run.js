@@ -5,13 +5,15 @@
  *
  * Each step's time is printed, a failed step does not keep the later ones from running, and the last line is
  * "N passed, N failed": the tests that vitest counted, and one more for each other step (types, lint, layers, …).
- * Flags that Node needs for relaxed SIMD are given here and in vitest.config.ts, so no kernel test is ever skipped for want of one.
+ * Flags that Node needs for relaxed SIMD are given here and in vitest.config.ts, so no kernel test is ever skipped for want of one;
+ * the variables of the software GPU are given here, since a Vulkan loader reads them when its process starts.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { nodeFlags } from '../scripts/node-flags.js'
+import { softwareGpuEnvironment } from './support/software-gpu.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const results = join(root, '.cache', 'test-results')
@@ -59,7 +61,7 @@ function runTests(suite, folders) {
       `--outputFile.json=${report}`,
       ...filters,
     ],
-    { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] },
+    { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], env: { ...process.env, ...softwareGpuEnvironment() } },
   )
   let counts
   try {

@@ -3,9 +3,20 @@
  * into one uniform buffer a unit, at the offsets that bind groups need.
  */
 import { GpuOutOfMemoryError, GpuValidationError } from '../errors.ts'
-import type { CompiledKernel, Gpu } from './gpu.ts'
-import type { Kernel } from './kernel.ts'
+import type { CompiledKernel, Kernel } from './kernel.ts'
+import type { AdapterInfo } from './open-gpu.ts'
 import { USAGE } from './open-gpu.ts'
+
+/** The device that commands are for. */
+export interface CommandTarget {
+  readonly device: GPUDevice
+  readonly limits: GPUSupportedLimits
+  readonly info: AdapterInfo
+  compiled(kernel: Kernel): CompiledKernel
+  /** Settles as the promise does, or rejects once the device is lost. */
+  guard<T>(promise: Promise<T>): Promise<T>
+  readonly onUnit: ((label: string, ms: number) => void) | undefined
+}
 
 /** A buffer, or a range of one: `offset` must be a multiple of minStorageBufferOffsetAlignment (256 at most). */
 export type BufferRange = GPUBuffer | { readonly buffer: GPUBuffer; readonly offset: number; readonly size: number }
@@ -35,12 +46,12 @@ type Operation =
     }
 
 export class Commands {
-  readonly #gpu: Gpu
+  readonly #gpu: CommandTarget
   readonly #label: string
   readonly #operations: Operation[] = []
   readonly #params: (Dispatch['params'] | undefined)[] = []
 
-  constructor(gpu: Gpu, label: string) {
+  constructor(gpu: CommandTarget, label: string) {
     this.#gpu = gpu
     this.#label = label
   }
@@ -95,10 +106,12 @@ export class Commands {
     pass?.end()
     device.queue.submit([encoder.finish()])
     // Awaited together, so that none rejects unseen when the device is lost.
+    const start = performance.now()
     const [memory, validation] = await this.#gpu.guard(
       Promise.all([device.popErrorScope(), device.popErrorScope(), device.queue.onSubmittedWorkDone()]),
     )
     uniform.destroy()
+    this.#gpu.onUnit?.(this.#label, performance.now() - start)
     const details = { device: this.#gpu.info.name }
     if (memory !== null) throw new GpuOutOfMemoryError(`${this.#label}: ${memory.message}`, { details })
     if (validation !== null) throw new GpuValidationError(`${this.#label}: ${validation.message}`, { details })

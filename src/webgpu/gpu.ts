@@ -3,8 +3,8 @@
  * raced against the loss of the device and every failure leaves as a typed error.
  */
 import { GpuDeviceLostError, GpuOutOfMemoryError, GpuValidationError } from '../errors.ts'
-import { Commands } from './commands.ts'
-import { composeKernel, type Kernel } from './kernel.ts'
+import { Commands, type CommandTarget } from './commands.ts'
+import { type CompiledKernel, composeKernel, type Kernel } from './kernel.ts'
 import { type AdapterInfo, MAP, type OpenedGpu, type OpenGpuOptions, openGpu, USAGE } from './open-gpu.ts'
 
 const STORAGE_USAGE = USAGE.storage | USAGE.copySrc | USAGE.copyDst
@@ -18,13 +18,7 @@ const roundSize = (bytes: number): number => {
   return Math.ceil(Math.max(bytes, 16) / step) * step
 }
 
-export interface CompiledKernel {
-  readonly kernel: Kernel
-  readonly pipeline: GPUComputePipeline
-  readonly layout: GPUBindGroupLayout
-}
-
-export class Gpu {
+export class Gpu implements CommandTarget {
   readonly device: GPUDevice
   readonly info: AdapterInfo
   readonly limits: GPUSupportedLimits
@@ -33,6 +27,8 @@ export class Gpu {
   /** Bytes that crossed to and from the device. */
   uploadedBytes = 0
   downloadedBytes = 0
+  /** Told of every unit when it is done: its label, and the milliseconds from its submission. */
+  onUnit: ((label: string, ms: number) => void) | undefined
   #instance: unknown
   #lost: GpuDeviceLostError | undefined
   #closed = false

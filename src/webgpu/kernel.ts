@@ -25,6 +25,13 @@ export interface Kernel {
   readonly overrides?: Readonly<Record<string, number>>
 }
 
+/** A kernel as a device holds it. */
+export interface CompiledKernel {
+  readonly kernel: Kernel
+  readonly pipeline: GPUComputePipeline
+  readonly layout: GPUBindGroupLayout
+}
+
 const cache = new Map<string, string>()
 
 /** Text of a file below `wgsl/`. */

@@ -27,6 +27,22 @@ async function best(times, work) {
   return least
 }
 
+/** Time and count of units by label, and what lies between them. */
+async function profile(work) {
+  const units = new Map()
+  gpu.onUnit = (label, ms) => {
+    const { time, count } = units.get(label) ?? { time: 0, count: 0 }
+    units.set(label, { time: time + ms, count: count + 1 })
+  }
+  const start = performance.now()
+  await work()
+  const whole = performance.now() - start
+  gpu.onUnit = undefined
+  const inside = [...units.values()].reduce((sum, { time }) => sum + time, 0)
+  const parts = [...units].map(([label, { time, count }]) => `${label} ${time.toFixed(1)}/${count}`)
+  return `${parts.join(', ')}, else ${(whole - inside).toFixed(1)}`
+}
+
 /** n distinct points: sums of every pair of two short lists. */
 async function distinctPoints(group, n) {
   const random = new Random()
@@ -73,7 +89,8 @@ for (const [group, logs] of [
     for (const window of windows) {
       await multiexp(gpu, group, points, scalars, 0, n, run, { window })
       const ms = await best(4, () => multiexp(gpu, group, points, scalars, 0, n, run, { window }))
-      console.log(`multiexp ${group} 2^${log2} window ${window}: ${ms.toFixed(1)} ms`)
+      const units = await profile(() => multiexp(gpu, group, points, scalars, 0, n, run, { window }))
+      console.log(`multiexp ${group} 2^${log2} window ${window}: ${ms.toFixed(1)} ms (${units})`)
     }
   }
   // Big-endian bytes are random here: the check refuses them, the work is the same.

@@ -12,11 +12,15 @@ import { brotliDecompressSync } from 'node:zlib'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..')
 
+/** The package carries the driver for x64 Linux only. */
+export const hasSoftwareGpu = process.platform === 'linux' && process.arch === 'x64'
+
 /**
  * Unpacks the driver once into the project's cache folder.
  * @returns {Record<string, string>} variables for the environment of a process that shall see the software adapter
  */
 export function softwareGpuEnvironment() {
+  if (!hasSoftwareGpu) return {}
   const folder = join(root, '.cache/swiftshader')
   const icd = join(folder, 'vk_swiftshader_icd.json')
   if (!existsSync(icd)) {
