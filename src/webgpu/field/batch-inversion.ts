@@ -1,16 +1,19 @@
 /**
- * Inverses of many elements of Fq with one inversion for each few hundred (Montgomery's trick), in two levels: threads multiply
- * {@link FIRST_LEVEL} elements each, their totals are multiplied {@link SECOND_LEVEL} at a time, what remains is inverted by
- * Fermat. Three multiplications an element; the rest disappears. No element may be 0.
+ * Inverses of many elements of Fq (Montgomery's trick): threads multiply up to {@link PER_THREAD} elements each, their totals are treated
+ * the same way, until few enough are left to be inverted one by one. Three multiplications an element; the rest disappears in a large
+ * batch. In a small one what counts is the time of one thread, so that a thread gets no more elements than it must. No element may be 0.
  */
 import type { Commands } from '../commands.ts'
 import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
 import { FQ } from '../prelude/digit-field.ts'
+import { inversionBatches, inversionWgsl } from '../prelude/inversion-wgsl.ts'
 
-const FIRST_LEVEL = 16
-const SECOND_LEVEL = 32
+const PER_THREAD = 16
+/** Threads that a large GPU runs at once without slowing any; an inversion takes as long as some 35 multiplications. */
+const INVERSIONS = 2 ** 13
 const ELEMENT_BYTES = 48
+const WORKGROUP = 64
 
 const field = { field: FQ }
 const productsKernel: Kernel = {
@@ -29,10 +32,11 @@ const unbatchKernel: Kernel = {
 }
 const invertKernel: Kernel = {
   name: 'invert',
-  fields: [field],
+  fields: [{ field: FQ, multiplication: false }],
+  generated: inversionWgsl(FQ),
   parts: ['invocation.wgsl', 'field/invert.wgsl'],
   entry: 'invert',
-  bindings: ['read_write', 'read', 'uniform'],
+  bindings: ['read', 'read_write', 'uniform'],
 }
 
 export const BATCH_INVERSION_KERNELS: readonly Kernel[] = [productsKernel, unbatchKernel, invertKernel]
@@ -40,77 +44,80 @@ export const BATCH_INVERSION_KERNELS: readonly Kernel[] = [productsKernel, unbat
 /** Work buffers for at most `count` elements; freed by the owner through {@link release}. */
 export class BatchInversion {
   readonly #gpu: Gpu
-  readonly #buffers: GPUBuffer[]
-  /** The inverses, after {@link record}. */
-  readonly inverses: GPUBuffer
+  readonly #inversions: number
+  /** Of each level: its inverses, which hold prefix products at first, and the totals of its threads, the next level's elements. */
+  readonly #levels: readonly { readonly inverses: GPUBuffer; readonly totals: GPUBuffer | undefined }[]
 
-  private constructor(gpu: Gpu, buffers: GPUBuffer[]) {
+  private constructor(
+    gpu: Gpu,
+    inversions: number,
+    levels: readonly { readonly inverses: GPUBuffer; readonly totals: GPUBuffer | undefined }[],
+  ) {
     this.#gpu = gpu
-    this.#buffers = buffers
-    this.inverses = buffers[0] as GPUBuffer
+    this.#inversions = inversions
+    this.#levels = levels
   }
 
-  static async create(gpu: Gpu, count: number): Promise<BatchInversion> {
-    const first = Math.ceil(count / FIRST_LEVEL)
-    const second = Math.ceil(first / SECOND_LEVEL)
-    const exponent = FQ.modulus - 2n
-    const words = Uint32Array.from({ length: FQ.words }, (_, i) => Number((exponent >> BigInt(32 * i)) & 0xffff_ffffn))
-    const buffers: GPUBuffer[] = []
+  /** @param inversions how many elements are inverted one by one at most */
+  static async create(gpu: Gpu, count: number, inversions: number = INVERSIONS): Promise<BatchInversion> {
+    const levels: { inverses: GPUBuffer; totals: GPUBuffer | undefined }[] = []
     try {
-      for (const [elements, label] of [
-        [count, 'inverses'],
-        [first, 'totals'],
-        [first, 'inverses of totals'],
-        [second, 'totals of totals'],
-        [1, 'exponent p − 2'],
-      ] as const) {
-        buffers.push(await gpu.allocate(elements * ELEMENT_BYTES, label))
+      for (let most = Math.max(1, count); ; ) {
+        const inverses = await gpu.allocate(most * ELEMENT_BYTES, 'inverses')
+        const level = { inverses, totals: undefined as GPUBuffer | undefined }
+        levels.push(level)
+        if (most <= inversions) return new BatchInversion(gpu, inversions, levels)
+        // What a shorter batch leaves is at most `inversions`, or a PER_THREAD-th.
+        most = Math.max(inversions, Math.ceil(most / PER_THREAD))
+        level.totals = await gpu.allocate(most * ELEMENT_BYTES, 'totals')
       }
-      await gpu.upload(buffers[4] as GPUBuffer, 0, new Uint8Array(words.buffer))
     } catch (error) {
-      for (const buffer of buffers) gpu.release(buffer)
+      releaseLevels(gpu, levels)
       throw error
     }
-    return new BatchInversion(gpu, buffers)
+  }
+
+  /** The inverses, after {@link record}. */
+  get inverses(): GPUBuffer {
+    return (this.#levels[0] as { inverses: GPUBuffer }).inverses
   }
 
   /** Records the inversion of the first `count` elements of a buffer. */
-  record(commands: Commands, elements: GPUBuffer, count: number): void {
-    const [inverses, totals, totalInverses, tops, exponent] = this.#buffers as [
-      GPUBuffer,
-      GPUBuffer,
-      GPUBuffer,
-      GPUBuffer,
-      GPUBuffer,
-    ]
-    const first = Math.ceil(count / FIRST_LEVEL)
-    const second = Math.ceil(first / SECOND_LEVEL)
-    const groups = (threads: number, size: number): number => Math.ceil(threads / size)
-    commands
-      .dispatch(productsKernel, {
-        buffers: [elements, inverses, totals],
-        params: [count, first],
-        workgroups: groups(first, 64),
-      })
-      .dispatch(productsKernel, {
-        buffers: [totals, totalInverses, tops],
-        params: [first, second],
-        workgroups: groups(second, 64),
-      })
-      .dispatch(invertKernel, { buffers: [tops, exponent], params: [second, 96], workgroups: groups(second, 32) })
-      .dispatch(unbatchKernel, {
-        buffers: [totals, totalInverses, tops],
-        params: [first, second, 2],
-        workgroups: groups(second, 64),
-      })
-      .dispatch(unbatchKernel, {
-        buffers: [elements, inverses, totalInverses],
-        params: [count, first, 2],
-        workgroups: groups(first, 64),
-      })
+  record(commands: Commands, elements: GPUBuffer, count: number, level = 0): void {
+    const { inverses, totals } = this.#levels[level] as { inverses: GPUBuffer; totals: GPUBuffer | undefined }
+    if (count <= this.#inversions || totals === undefined) {
+      const params = [count, inversionBatches(FQ)]
+      commands.dispatch(invertKernel, { buffers: [elements, inverses], params, workgroups: groups(count) })
+      return
+    }
+    const threads = Math.ceil(count / Math.min(PER_THREAD, Math.ceil(count / this.#inversions)))
+    commands.dispatch(productsKernel, {
+      buffers: [elements, inverses, totals],
+      params: [count, threads],
+      workgroups: groups(threads),
+    })
+    this.record(commands, totals, threads, level + 1)
+    const { inverses: ofTotals } = this.#levels[level + 1] as { inverses: GPUBuffer }
+    commands.dispatch(unbatchKernel, {
+      buffers: [elements, inverses, ofTotals],
+      params: [count, threads, 2],
+      workgroups: groups(threads),
+    })
   }
 
   release(): void {
-    for (const buffer of this.#buffers) this.#gpu.release(buffer)
+    releaseLevels(this.#gpu, this.#levels)
+  }
+}
+
+const groups = (threads: number): number => Math.ceil(threads / WORKGROUP)
+
+function releaseLevels(
+  gpu: Gpu,
+  levels: readonly { readonly inverses: GPUBuffer; readonly totals: GPUBuffer | undefined }[],
+): void {
+  for (const { inverses, totals } of levels) {
+    gpu.release(inverses)
+    if (totals !== undefined) gpu.release(totals)
   }
 }

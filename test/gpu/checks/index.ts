@@ -2,6 +2,7 @@ import type { Check } from '../harness.ts'
 import { assignmentChecks } from './assignment.ts'
 import { batchAffineChecks } from './batch-affine.ts'
 import { fieldChecks } from './field.ts'
+import { inversionChecks } from './inversion.ts'
 import { multiexpChecks } from './multiexp.ts'
 import { nttChecks } from './ntt.ts'
 import { proofChecks } from './proofs.ts'
@@ -9,6 +10,7 @@ import { proofChecks } from './proofs.ts'
 /** Every check of a kernel, by name. */
 export const checks: Readonly<Record<string, Check>> = {
   ...fieldChecks,
+  ...inversionChecks,
   ...batchAffineChecks,
   ...multiexpChecks,
   ...nttChecks,
