@@ -1,17 +1,12 @@
 /** The sum over a verifying key's points in WebAssembly, on the calling thread: what makes verification of thousands of inputs fast. */
-import { readFileSync } from 'node:fs'
 import type { G1Multiexp } from '../curve/multiexp.ts'
-import { MemoryArena } from './arena.ts'
+import type { MemoryArena } from './arena.ts'
+import { localKernels } from './local-kernels.ts'
 import { SCALAR_BYTES } from './msm/digits.ts'
 import { ENCODED_BYTES, groupKernels, POINT_BYTES } from './msm/group-kernels.ts'
 import { digitsBytes, multiexpSync } from './msm/multiexp.ts'
-import { chooseBackend, kernelModuleName } from './relaxed-simd.ts'
-import { ARENA_BASE, type ThreadContext } from './thread-context.ts'
-import { SCRATCH_BYTES } from './thread-pool.ts'
-import { wasmFile } from './wasm-file.ts'
+import type { ThreadContext } from './thread-context.ts'
 
-const PAGE_BYTES = 0x1_0000
-const INITIAL_PAGES: number = (ARENA_BASE + SCRATCH_BYTES) / PAGE_BYTES + 16
 /** 64 MiB: a key of 25,840 inputs takes 3.3 MB, and 1.8 MB more while it is summed over. */
 const MAXIMUM_PAGES = 1024
 
@@ -25,14 +20,9 @@ class VerifyMultiexp {
   readonly #imported = new Map<Uint8Array, number>()
 
   constructor() {
-    const file = kernelModuleName(chooseBackend('auto'))
-    const memory = new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: MAXIMUM_PAGES, shared: true })
-    this.#arena = new MemoryArena(memory, MAXIMUM_PAGES)
-    const scratch = this.#arena.allocate(SCRATCH_BYTES)
-    const env = { memory, scratch: new WebAssembly.Global({ value: 'i32', mutable: false }, scratch) }
-    const module = new WebAssembly.Module(readFileSync(wasmFile(file)))
-    const kernels = new WebAssembly.Instance(module, { env }).exports
-    this.#context = { memory, kernels, circuit: {}, scratch, scratchBytes: SCRATCH_BYTES }
+    const { context, arena } = localKernels(MAXIMUM_PAGES)
+    this.#context = context
+    this.#arena = arena
   }
 
   sum(points: Uint8Array, scalars: Uint8Array): Uint8Array {

@@ -16,6 +16,8 @@ export interface CommandTarget {
   /** Settles as the promise does, or rejects once the device is lost. */
   guard<T>(promise: Promise<T>): Promise<T>
   readonly onUnit: ((label: string, ms: number) => void) | undefined
+  /** `performance.now()` when the last unit was done. */
+  lastUnitEnd: number
 }
 
 /** A buffer, or a range of one: `offset` must be a multiple of minStorageBufferOffsetAlignment (256 at most). */
@@ -77,13 +79,19 @@ export class Commands {
     return this
   }
 
+  /** Operations recorded. */
+  get size(): number {
+    return this.#operations.length
+  }
+
   /**
    * Submits what was recorded and resolves when the device has done it.
+   * @returns the milliseconds that it took, from its submission or from when the device was done with what came before
    * @throws {GpuOutOfMemoryError} {@link GpuValidationError} {@link GpuDeviceLostError}
    */
-  async submit(): Promise<void> {
+  async submit(): Promise<number> {
     const { device } = this.#gpu
-    if (this.#operations.length === 0) return
+    if (this.#operations.length === 0) return 0
     device.pushErrorScope('validation')
     device.pushErrorScope('out-of-memory')
     const uniform = this.#uniform()
@@ -111,10 +119,14 @@ export class Commands {
       Promise.all([device.popErrorScope(), device.popErrorScope(), device.queue.onSubmittedWorkDone()]),
     )
     uniform.destroy()
-    this.#gpu.onUnit?.(this.#label, performance.now() - start)
+    const now = performance.now()
+    const ms = now - Math.max(start, this.#gpu.lastUnitEnd)
+    this.#gpu.lastUnitEnd = now
+    this.#gpu.onUnit?.(this.#label, ms)
     const details = { device: this.#gpu.info.name }
     if (memory !== null) throw new GpuOutOfMemoryError(`${this.#label}: ${memory.message}`, { details })
     if (validation !== null) throw new GpuValidationError(`${this.#label}: ${validation.message}`, { details })
+    return ms
   }
 
   /** Parameters of all dispatches, one stride each. */

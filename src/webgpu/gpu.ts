@@ -6,6 +6,7 @@ import { GpuDeviceLostError, GpuOutOfMemoryError, GpuValidationError } from '../
 import { Commands, type CommandTarget } from './commands.ts'
 import { type CompiledKernel, composeKernel, type Kernel } from './kernel.ts'
 import { type AdapterInfo, MAP, type OpenedGpu, type OpenGpuOptions, openGpu, USAGE } from './open-gpu.ts'
+import { UnitPace } from './unit-pace.ts'
 
 const STORAGE_USAGE = USAGE.storage | USAGE.copySrc | USAGE.copyDst
 /** Uploads past this size go through mapped staging buffers: `writeBuffer` copies twice. */
@@ -27,7 +28,11 @@ export class Gpu implements CommandTarget {
   /** Bytes that crossed to and from the device. */
   uploadedBytes = 0
   downloadedBytes = 0
-  /** Told of every unit when it is done: its label, and the milliseconds from its submission. */
+  /** How much work makes a unit on this adapter. */
+  readonly pace: UnitPace = new UnitPace()
+  /** `performance.now()` when the last unit was done. */
+  lastUnitEnd = 0
+  /** Told of every unit when it is done: its label, and the milliseconds that it took. */
   onUnit: ((label: string, ms: number) => void) | undefined
   #instance: unknown
   #lost: GpuDeviceLostError | undefined

@@ -3,6 +3,7 @@
  * proves on the CPU, and says why.
  */
 import { GpuUnavailableError } from '../errors.ts'
+import { isSoftware } from './software-adapters.ts'
 
 /** Limits that faster variants of kernels use; each is asked for as far as the adapter offers it. */
 const WANTED_LIMITS = [
@@ -28,6 +29,8 @@ export interface AdapterInfo {
   readonly vendor: string
   readonly architecture: string
   readonly software: boolean
+  /** The driver's own words: its name and version. */
+  readonly driver: string
 }
 
 export interface OpenedGpu {
@@ -40,16 +43,14 @@ export interface OpenedGpu {
   readonly instance: unknown
 }
 
-const SOFTWARE_NAME = /swiftshader|llvmpipe|lavapipe|software|basic render/i
-
 /** The adapter's name and kind. */
 export function adapterInfo(adapter: GPUAdapter): AdapterInfo {
   const { description, device, vendor, architecture } = adapter.info
   const name = device || description || `${vendor} ${architecture}`.trim() || 'unknown adapter'
   const software =
     (adapter.info as { isFallbackAdapter?: boolean }).isFallbackAdapter === true ||
-    SOFTWARE_NAME.test(`${description} ${device} ${architecture}`)
-  return { name, vendor, architecture, software }
+    isSoftware(`${description} ${device} ${architecture}`)
+  return { name, vendor, architecture, software, driver: description }
 }
 
 /**

@@ -10,6 +10,7 @@ import { BATCH_INVERSION_KERNELS, BatchInversion } from '../field/batch-inversio
 import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
 import { FQ } from '../prelude/digit-field.ts'
+import type { UnitStream } from '../unit-stream.ts'
 
 export type Group = 'g1' | 'g2'
 
@@ -33,9 +34,9 @@ interface RoundKernels {
   readonly sumY: Kernel
 }
 
-function roundKernels(group: Group, source: PairSource['kind']): RoundKernels {
+function roundKernels(group: Group): RoundKernels {
   const kernel = (entry: string, file: string, needs: readonly string[], bindings: Kernel['bindings']): Kernel => ({
-    name: `${entry} ${group} ${source}`,
+    name: `${entry} ${group}`,
     // Without a multiplication the prelude stays small; in G1 a norm needs none.
     fields: [
       { field: FQ, multiplication: needs.some((part) => part === 'mul' || (part === 'norm' && group === 'g2')) },
@@ -45,7 +46,7 @@ function roundKernels(group: Group, source: PairSource['kind']): RoundKernels {
       `curve/coordinate-${group}.wgsl`,
       'curve/batch-affine.wgsl',
       ...needs.map((part) => `curve/coordinate-${group}-${part}.wgsl`),
-      `curve/pairs-${source}.wgsl`,
+      'curve/pairs.wgsl',
       `curve/${file}.wgsl`,
     ],
     entry,
@@ -65,17 +66,16 @@ function roundKernels(group: Group, source: PairSource['kind']): RoundKernels {
   }
 }
 
-const KERNELS: Readonly<Record<Group, Readonly<Record<PairSource['kind'], RoundKernels>>>> = {
-  g1: { list: roundKernels('g1', 'list'), tree: roundKernels('g1', 'tree') },
-  g2: { list: roundKernels('g2', 'list'), tree: roundKernels('g2', 'tree') },
-}
+const KERNELS: Readonly<Record<Group, RoundKernels>> = { g1: roundKernels('g1'), g2: roundKernels('g2') }
 
 /** Everything that {@link BatchAffine} dispatches for a group. */
 export const batchAffineKernels = (group: Group): readonly Kernel[] => [
   ...BATCH_INVERSION_KERNELS,
-  ...Object.values(KERNELS[group].list),
-  ...Object.values(KERNELS[group].tree),
+  ...Object.values(KERNELS[group]),
 ]
+
+/** What an addition costs, in those of G1. */
+export const ADDITION_COST: Readonly<Record<Group, number>> = { g1: 1, g2: 3 }
 
 /** Work buffers of one slice of a round, reused by all slices and rounds. */
 export class BatchAffine {
@@ -138,8 +138,8 @@ export class BatchAffine {
   ): void {
     if (count === 0) return
     const { points, source, sums } = round
-    const kernels = KERNELS[this.#group][source.kind]
-    // A tree round's kernels have no list, but the same layout: any buffer that they only read may stand there.
+    const kernels = KERNELS[this.#group]
+    // A tree round reads no list; `half` 0 stands for one that does.
     const pairs = source.kind === 'list' ? source.pairs : this.#spare
     const [blocks, half] = source.kind === 'tree' ? [source.blocks, source.half] : [0, 0]
     const run = (kernel: Kernel, ...work: GPUBuffer[]): void => {
@@ -151,6 +151,21 @@ export class BatchAffine {
     run(kernels.slopes, this.#kinds, this.#inversion.inverses, this.#slopes)
     run(kernels.sumX, this.#kinds, this.#slopes, sums)
     run(kernels.sumY, this.#kinds, this.#slopes, sums)
+  }
+
+  /** Records all `pairs` of a round, as slices that fit the units of a stream. */
+  async recordRound(
+    stream: UnitStream,
+    round: { readonly points: BufferRange; readonly source: PairSource; readonly sums: GPUBuffer },
+    pairs: number,
+  ): Promise<void> {
+    const cost = ADDITION_COST[this.#group]
+    for (let at = 0; at < pairs; ) {
+      const count = Math.min(this.slicePairs, pairs - at, Math.ceil(stream.room / cost))
+      this.record(stream.commands, round, at, count)
+      at += count
+      await stream.recorded(count * cost)
+    }
   }
 
   release(): void {

@@ -9,12 +9,12 @@ import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
 import { FQ, packMontgomery } from '../prelude/digit-field.ts'
 import { BatchAffine, type Group, POINT_BYTES } from './batch-affine.ts'
+import { EXPORT_KERNEL, recordExport } from './export-points.ts'
 
 const ROWS = 32
 const ROW = 255
 /** Scalars of a unit: 2^17 additions in the first round. */
 const UNIT = 2 ** 13
-const COORDINATES: Readonly<Record<Group, number>> = { g1: 2, g2: 4 }
 
 const tablePairs: Kernel = {
   name: 'table pairs',
@@ -30,14 +30,6 @@ const adjacentPairs: Kernel = {
   entry: 'adjacent_pairs',
   bindings: ['read_write', 'uniform'],
 }
-const exportKernel: Kernel = {
-  name: 'export points',
-  fields: [{ field: FQ }],
-  parts: ['invocation.wgsl', 'curve/export.wgsl'],
-  entry: 'export_points',
-  bindings: ['read', 'read_write', 'uniform'],
-}
-
 interface Doubling<P> {
   add(other: P): P
   toAffine(): { x: unknown; y: unknown }
@@ -84,7 +76,7 @@ export async function fixedBaseMultiples(
   out: Uint8Array,
   run: Run,
 ): Promise<void> {
-  await gpu.prepare([tablePairs, adjacentPairs, exportKernel])
+  await gpu.prepare([tablePairs, adjacentPairs, EXPORT_KERNEL])
   const count = scalars.byteLength / 32
   const pointBytes = POINT_BYTES[group]
   const set = new BufferSet(gpu)
@@ -121,11 +113,7 @@ export async function fixedBaseMultiples(
         adder.record(commands, { points: from, source: { kind: 'list', pairs }, sums: to }, 0, additions)
         ;[from, to] = [to, from]
       }
-      commands.dispatch(exportKernel, {
-        buffers: [from, encoded],
-        params: [size, COORDINATES[group]],
-        workgroups: Math.ceil((size * COORDINATES[group]) / 64),
-      })
+      recordExport(commands, group, from, encoded, size)
       await commands.submit()
       out.set(await gpu.download(encoded, 0, size * pointBytes), first * pointBytes)
       run.unit((first + size) / count)

@@ -8,46 +8,38 @@
  * Two additions a bucket in all.
  */
 
-import { BufferSet } from '../buffer-set.ts'
-import { type BatchAffine, type Group, POINT_BYTES } from '../curve/batch-affine.ts'
-import type { Gpu } from '../gpu.ts'
+import type { BatchAffine } from '../curve/batch-affine.ts'
+import type { UnitStream } from '../unit-stream.ts'
 
 /** Points that are left of a window: A_0, A_1, T_0 … T_(v−2). */
 export const reducedPoints = (v: number): number => v + 1
 
+/** The pairs of each round. */
+function rounds(windows: number, v: number): { blocks: number; half: number; pairs: number }[] {
+  return Array.from({ length: v - 1 }, (_, blocks) => {
+    const half = 2 ** (v - 1 - blocks)
+    return { blocks, half, pairs: windows * (half + ((blocks + 1) * half) / 2) }
+  })
+}
+
+/** Additions of a reduction. */
+export const reductionAdditions = (windows: number, v: number): number =>
+  rounds(windows, v).reduce((sum, { pairs }) => sum + pairs, 0)
+
 /**
  * @param sums bucket sums of all windows, 2^v each, v at least 2; overwritten
- * @returns a buffer of {@link reducedPoints} points a window, which the caller releases; `sums` or a new one
+ * @param other room for as many points
+ * @returns which of the two buffers receives {@link reducedPoints} points a window
  */
-export async function reduceBuckets(
-  gpu: Gpu,
-  group: Group,
+export async function recordReduction(
+  stream: UnitStream,
   adder: BatchAffine,
-  sums: GPUBuffer,
-  windows: number,
-  v: number,
-): Promise<{ readonly points: GPUBuffer; release(): void }> {
-  const buffers = new BufferSet(gpu)
-  try {
-    // The first round gives 3/4 of the points it reads, each later one less.
-    const other = await buffers.allocate(windows * 2 ** v * POINT_BYTES[group], 'reduced buckets')
-    let [points, next] = [sums, other]
-    let commands = gpu.commands('bucket reduction')
-    for (let blocks = 0, half = 2 ** (v - 1); half >= 2; blocks++, half /= 2) {
-      const pairs = windows * (half + ((blocks + 1) * half) / 2)
-      for (let first = 0; first < pairs; first += adder.slicePairs) {
-        const round = { points, source: { kind: 'tree', blocks, half }, sums: next } as const
-        adder.record(commands, round, first, Math.min(adder.slicePairs, pairs - first))
-      }
-      ;[points, next] = [next, points]
-      await commands.submit()
-      commands = gpu.commands('bucket reduction')
-    }
-    if (points === other) return { points, release: () => buffers.release() }
-    buffers.release()
-    return { points, release: () => {} }
-  } catch (error) {
-    buffers.release()
-    throw error
+  { sums, other, windows, v }: { sums: GPUBuffer; other: GPUBuffer; windows: number; v: number },
+): Promise<GPUBuffer> {
+  let [points, next] = [sums, other]
+  for (const { blocks, half, pairs } of rounds(windows, v)) {
+    await adder.recordRound(stream, { points, source: { kind: 'tree', blocks, half }, sums: next }, pairs)
+    ;[points, next] = [next, points]
   }
+  return points
 }

@@ -1,0 +1,50 @@
+/** The kernels of the CPU device on the calling thread, for work that is too short to be handed to others. */
+import { readFileSync } from 'node:fs'
+import { MemoryArena } from './arena.ts'
+import { combineWindows } from './msm/combine.ts'
+import type { Group } from './msm/group-kernels.ts'
+import { chooseBackend, kernelModuleName } from './relaxed-simd.ts'
+import { ARENA_BASE, type ThreadContext } from './thread-context.ts'
+import { SCRATCH_BYTES } from './thread-pool.ts'
+import { wasmFile } from './wasm-file.ts'
+
+const PAGE_BYTES = 0x1_0000
+const INITIAL_PAGES: number = (ARENA_BASE + SCRATCH_BYTES) / PAGE_BYTES + 16
+
+export interface LocalKernels {
+  readonly context: ThreadContext
+  readonly arena: MemoryArena
+}
+
+/**
+ * Instantiates the kernels over a memory of their own: about 20 ms, and 11 MiB to begin with.
+ * @param maximumPages of 64 KiB, that the arena may grow to
+ * @throws {Error} the package was not built
+ */
+export function localKernels(maximumPages: number): LocalKernels {
+  const file = kernelModuleName(chooseBackend('auto'))
+  const memory = new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: maximumPages, shared: true })
+  const arena = new MemoryArena(memory, maximumPages)
+  const scratch = arena.allocate(SCRATCH_BYTES)
+  const env = { memory, scratch: new WebAssembly.Global({ value: 'i32', mutable: false }, scratch) }
+  const module = new WebAssembly.Module(readFileSync(wasmFile(file)))
+  const kernels = new WebAssembly.Instance(module, { env }).exports
+  return { context: { memory, kernels, circuit: {}, scratch, scratchBytes: SCRATCH_BYTES }, arena }
+}
+
+let instance: LocalKernels | undefined
+
+/**
+ * Σ_w 2^(windowBits · w) Σ_i windows[w][i], about 1 µs an addition in G1 (2 in G2) and as much a doubling.
+ * @param windows encoded points, uncompressed big-endian, infinity allowed; window 0 first
+ * @returns the encoded sum
+ * @throws {Error} a point is not on the curve, or the package was not built
+ */
+export function sumOfWindows(
+  group: Group,
+  windowBits: number,
+  windows: readonly (readonly Uint8Array[])[],
+): Uint8Array {
+  instance ??= localKernels(INITIAL_PAGES)
+  return combineWindows(instance.context, { group, windowBits, windows })
+}

@@ -1,0 +1,73 @@
+/**
+ * Work of any length as a stream of units: dispatches are recorded one after another, and submitted whenever the work recorded is
+ * worth a unit. The next unit is recorded and submitted while one runs, so that the device never waits for the host.
+ */
+import type { Run } from '../groth16/proving-device.ts'
+import type { Commands } from './commands.ts'
+import type { Gpu } from './gpu.ts'
+
+/** Dispatches of a unit: recording them takes the host about a millisecond, in which the device should not idle. */
+const MAX_DISPATCHES = 100
+
+export class UnitStream {
+  readonly #gpu: Gpu
+  readonly #label: string
+  readonly #run: Run
+  readonly #total: number
+  #commands: Commands
+  #recorded = 0
+  #done = 0
+  #running: Promise<void> = Promise.resolve()
+
+  /** @param total work of the whole stream, for the shares that `run.unit` is told */
+  constructor(gpu: Gpu, label: string, run: Run, total: number) {
+    this.#gpu = gpu
+    this.#label = label
+    this.#run = run
+    this.#total = Math.max(1, total)
+    this.#commands = gpu.commands(label)
+  }
+
+  /** Where to record what comes next. */
+  get commands(): Commands {
+    return this.#commands
+  }
+
+  /** How much to record at once: what the present unit has room for, but no crumb that would use the device badly. */
+  get room(): number {
+    const { limit } = this.#gpu.pace
+    return Math.max(limit - this.#recorded, limit / 2)
+  }
+
+  /**
+   * Tells what was recorded; ends the unit if it is full.
+   * @throws `run.signal.reason` once the signal aborts, and what units fail with
+   */
+  async recorded(work: number): Promise<void> {
+    this.#recorded += work
+    if (this.#recorded >= this.#gpu.pace.limit || this.#commands.size >= MAX_DISPATCHES) await this.#submit()
+  }
+
+  /** Submits the rest; resolves when everything is done. */
+  async finish(): Promise<void> {
+    await this.#submit()
+    await this.#running
+  }
+
+  async #submit(): Promise<void> {
+    this.#run.signal.throwIfAborted()
+    const work = this.#recorded
+    const unit = this.#commands.submit()
+    const before = this.#running
+    this.#running = Promise.all([unit, before]).then(([ms]) => {
+      this.#gpu.pace.note(work, ms)
+      this.#done += work
+      this.#run.unit(Math.min(1, this.#done / this.#total))
+    })
+    // Whoever awaits it next hears of it; until then it is not unhandled.
+    this.#running.catch(() => {})
+    this.#commands = this.#gpu.commands(this.#label)
+    this.#recorded = 0
+    await before
+  }
+}
