@@ -8,7 +8,7 @@ import { availableParallelism } from 'node:os'
 import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
 import { GpuOutOfMemoryError, UnsupportedProofError } from '../errors.ts'
 import { ownHandle } from '../groth16/own-handle.ts'
-import type { Assignment, DevicePoints, DeviceShape, ProvingDevice, Run } from '../groth16/proving-device.ts'
+import type { Assignment, DevicePoints, DeviceShape, ProvingDevice, Run, ShortSum } from '../groth16/proving-device.ts'
 import type { Query } from '../params/layout.ts'
 import { MemoryExhaustedError } from './arena.ts'
 import { CpuAssignment } from './assignment/cpu-assignment.ts'
@@ -16,6 +16,7 @@ import { CpuShape } from './assignment/cpu-shape.ts'
 import { queryScalars } from './assignment/query-scalars.ts'
 import { CpuPoints, loadDevicePoints } from './device-points.ts'
 import { fixedBaseMultiples } from './fixed-base/fixed-base.ts'
+import { shortSum } from './local-kernels.ts'
 import { multiexp } from './msm/multiexp.ts'
 import { MAX_LOG2_DOMAIN, Transforms } from './ntt/transform.ts'
 import type { KernelBackend } from './relaxed-simd.ts'
@@ -42,6 +43,7 @@ export interface CpuDeviceOptions {
 
 export class CpuDevice implements ProvingDevice {
   readonly kind = 'cpu'
+  readonly shortSum: ShortSum = shortSum
   readonly name: string
   readonly maxLog2Domain: number = MAX_LOG2_DOMAIN
   readonly #pool: ComputePool

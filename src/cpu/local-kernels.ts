@@ -1,5 +1,6 @@
 /** The kernels of the CPU device on the calling thread, for work that is too short to be handed to others. */
 import { readFileSync } from 'node:fs'
+import type { ShortSum } from '../groth16/proving-device.ts'
 import { MemoryArena } from './arena.ts'
 import { combineWindows } from './msm/combine.ts'
 import type { Group } from './msm/group-kernels.ts'
@@ -47,4 +48,16 @@ export function sumOfWindows(
 ): Uint8Array {
   instance ??= localKernels(INITIAL_PAGES)
   return combineWindows(instance.context, { group, windowBits, windows })
+}
+
+/**
+ * Σ scalars[i] · points[i] of a few points: bit by bit, 255 doublings in all and some 127 additions a scalar.
+ * @param points uncompressed big-endian, infinity allowed
+ * @param scalars not negative
+ * @returns the encoded sum
+ */
+export const shortSum: ShortSum = (group, points, scalars) => {
+  const length = scalars.reduce((union, scalar) => union | scalar, 0n).toString(2).length
+  const bits = Array.from({ length }, (_, bit) => points.filter((_, i) => ((scalars[i] as bigint) >> BigInt(bit)) & 1n))
+  return sumOfWindows(group, 1, bits)
 }

@@ -8,13 +8,14 @@
  * A', B', B₁' are the sums over the queries a, b_g2, b_g1; H and L those over h and l. Written out,
  * C = H + L + s·A' + r·B₁' + r·s·δ + s·α + r·β, which is how `bellperson` adds it up.
  */
-import { decodeSumG1, decodeSumG2 } from '../curve/encoding.ts'
-import type { G1Point } from '../curve/points.ts'
+import { decodeSumG1, decodeSumG2, encodeG1, encodeG2 } from '../curve/encoding.ts'
+import type { G1Point, G2Point } from '../curve/points.ts'
 import { frMul } from '../field/fr.ts'
 import type { Query } from '../params/layout.ts'
 import type { VerifyingKey } from '../params/verifying-key.ts'
 import type { Blinding } from './blinding.ts'
 import { encodeProof } from './proof.ts'
+import type { ShortSum } from './proving-device.ts'
 
 /** One sum a query, as devices return them: uncompressed big-endian, infinity with the flag 0x40. */
 export type QuerySums = Readonly<Record<Query, Uint8Array>>
@@ -22,20 +23,48 @@ export type QuerySums = Readonly<Record<Query, Uint8Array>>
 /** The points of a key that a proof is made with. */
 export type ProvingElements = Pick<VerifyingKey, 'alphaG1' | 'betaG1' | 'betaG2' | 'deltaG1' | 'deltaG2'>
 
+type Terms<P> = readonly (readonly [P, bigint])[]
+
 /**
+ * @param shortSum sums of multiples; bigints without it
  * @returns the proof, 192 bytes
  * @throws {PointEncodingError} a sum is no point: the device computed wrong
  */
-export function assembleProof(key: ProvingElements, sums: QuerySums, { r, s }: Blinding): Uint8Array {
-  const aSum = decodeSumG1(sums.a)
-  const times = (point: G1Point, scalar: bigint): G1Point => point.multiplyUnsafe(scalar)
+export function assembleProof(
+  key: ProvingElements,
+  sums: QuerySums,
+  { r, s }: Blinding,
+  shortSum?: ShortSum,
+): Uint8Array {
+  const g1 = (terms: Terms<G1Point>): G1Point =>
+    shortSum === undefined ? total(terms) : decodeSumG1(shortSum('g1', ...split(terms, encodeG1)))
+  const g2 = (terms: Terms<G2Point>): G2Point =>
+    shortSum === undefined ? total(terms) : decodeSumG2(shortSum('g2', ...split(terms, encodeG2)))
+  const a = key.alphaG1.add(decodeSumG1(sums.a))
   return encodeProof({
-    a: key.alphaG1.add(aSum).add(times(key.deltaG1, r)),
-    b: key.betaG2.add(decodeSumG2(sums.b_g2)).add(key.deltaG2.multiplyUnsafe(s)),
-    c: decodeSumG1(sums.h)
-      .add(decodeSumG1(sums.l))
-      .add(times(key.alphaG1.add(aSum), s))
-      .add(times(key.betaG1.add(decodeSumG1(sums.b_g1)), r))
-      .add(times(key.deltaG1, frMul(r, s))),
+    a: g1([
+      [a, 1n],
+      [key.deltaG1, r],
+    ]),
+    b: g2([
+      [key.betaG2, 1n],
+      [decodeSumG2(sums.b_g2), 1n],
+      [key.deltaG2, s],
+    ]),
+    c: g1([
+      [decodeSumG1(sums.h), 1n],
+      [decodeSumG1(sums.l), 1n],
+      [a, s],
+      [key.betaG1.add(decodeSumG1(sums.b_g1)), r],
+      [key.deltaG1, frMul(r, s)],
+    ]),
   })
+}
+
+function total<P extends { add(other: P): P; multiplyUnsafe(scalar: bigint): P }>(terms: Terms<P>): P {
+  return terms.map(([point, scalar]) => point.multiplyUnsafe(scalar)).reduce((sum, term) => sum.add(term))
+}
+
+function split<P>(terms: Terms<P>, encode: (point: P) => Uint8Array): [Uint8Array[], bigint[]] {
+  return [terms.map(([point]) => encode(point)), terms.map(([, scalar]) => scalar)]
 }

@@ -54,7 +54,7 @@ export async function proveBatch(
       },
     )
     run.signal.throwIfAborted()
-    return sums.map((sum, j) => assembleProof(key, sum.encoded(), blindings[j] as Blinding))
+    return sums.map((sum, j) => assembleProof(key, sum.encoded(), blindings[j] as Blinding, device.shortSum))
   } finally {
     for (const assignment of assignments) assignment.release()
   }

@@ -5,22 +5,36 @@
  * devices.
  */
 import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
-import { SrsUnavailableError, UnsupportedProofError } from '../errors.ts'
+import { shortSum } from '../cpu/local-kernels.ts'
+import { GpuDeviceLostError, SrsUnavailableError, UnsupportedProofError } from '../errors.ts'
 import { ownHandle } from '../groth16/own-handle.ts'
-import type { Assignment, DevicePoints, DeviceShape, ProvingDevice, Run } from '../groth16/proving-device.ts'
+import type { Assignment, DevicePoints, DeviceShape, ProvingDevice, Run, ShortSum } from '../groth16/proving-device.ts'
 import type { Query } from '../params/layout.ts'
 import { GpuAssignment } from './assignment/gpu-assignment.ts'
 import { GpuShape } from './assignment/gpu-shape.ts'
+import { ROW_KERNELS } from './assignment/row-kernels.ts'
 import { fixedBaseMultiples } from './curve/fixed-base.ts'
-import { encodedBytes, importPoints } from './curve/import-points.ts'
+import { encodedBytes, IMPORT_KERNEL, importPoints } from './curve/import-points.ts'
 import { Gpu } from './gpu.ts'
-import { maxPoints, multiexp } from './msm/multiexp.ts'
+import { keepBusy } from './keep-busy.ts'
+import type { Kernel } from './kernel.ts'
+import { maxPoints, multiexp, multiexpKernels } from './msm/multiexp.ts'
+import { QUOTIENT_KERNELS } from './ntt/quotient.ts'
 import { ELEMENT_BYTES } from './ntt/transform.ts'
-import type { OpenGpuOptions } from './open-gpu.ts'
+import type { AdapterInfo, OpenGpuOptions } from './open-gpu.ts'
 import { runSelfTest } from './self-test.ts'
 
 /** More points at once gain nothing, and cost memory. */
 const MAX_RANGE = 2 ** 21
+
+/** Everything that proving dispatches, in the order of its use. */
+export const PROVING_KERNELS: readonly Kernel[] = [
+  ...ROW_KERNELS,
+  ...QUOTIENT_KERNELS,
+  ...Object.values(IMPORT_KERNEL),
+  ...multiexpKernels('g1'),
+  ...multiexpKernels('g2'),
+]
 
 export interface WebGpuDeviceOptions extends OpenGpuOptions {
   /** Device memory that may be allocated. */
@@ -47,20 +61,47 @@ class GpuPoints implements DevicePoints {
 
 export class WebGpuDevice implements ProvingDevice {
   readonly kind = 'webgpu'
+  readonly shortSum: ShortSum = shortSum
   readonly name: string
   readonly maxLog2Domain: number
   readonly gpu: Gpu
+  /** Resolves when the driver took the device away, or it was closed. */
+  readonly lost: Promise<GpuDeviceLostError>
 
   constructor(gpu: Gpu) {
     this.gpu = gpu
     this.name = gpu.info.name
+    this.lost = gpu.device.lost.then(
+      ({ message, reason }) =>
+        new GpuDeviceLostError(`the GPU device was lost: ${message || reason}`, { details: { device: this.name } }),
+    )
     // A polynomial must fit one binding.
     this.maxLog2Domain = Math.floor(Math.log2(gpu.limits.maxStorageBufferBindingSize / ELEMENT_BYTES))
   }
 
   /** @throws {GpuUnavailableError} no adapter, or none that is wanted */
   static async create(options: WebGpuDeviceOptions = {}): Promise<WebGpuDevice> {
-    return new WebGpuDevice(await Gpu.open(options))
+    const gpu = await Gpu.open(options)
+    // In the background, all at once: the first proof finds them compiled, or waits for the rest. A kernel that fails is compiled again
+    // where it is needed, and fails there. A software adapter has no threads to spare.
+    if (!gpu.info.software) gpu.prepare(PROVING_KERNELS).catch(() => {})
+    return new WebGpuDevice(gpu)
+  }
+
+  /** Of the adapter and what it offers, for reports. */
+  get details(): AdapterInfo & { readonly limits: Readonly<Record<string, number>> } {
+    const limits: Record<string, number> = {}
+    // Limits are getters of the prototype: they are no entries of the object.
+    for (const name in this.gpu.limits) {
+      const value: unknown = this.gpu.limits[name as keyof GPUSupportedLimits]
+      if (typeof value === 'number') limits[name] = value
+    }
+    return { ...this.gpu.info, limits }
+  }
+
+  /** Small work without pause until the signal aborts. */
+  async warmUp(signal: AbortSignal): Promise<void> {
+    await keepBusy(this.gpu, signal)
   }
 
   rangePoints(group: 'g1' | 'g2'): number {

@@ -10,6 +10,7 @@ fn c_sub(a: C, b: C) -> C { return fq_sub(a, b); }
 fn c_tidy(a: C) -> C { return fq_tidy(a); }
 fn c_scale(a: C, k: i32) -> C { return fq_scale(a, k); }
 fn c_is_zero(a: C) -> bool { return fq_is_zero(a); }
+fn c_may_be_zero(a: C) -> bool { return fq_may_be_zero(a); }
 fn c_one() -> C { return FQ_ONE; }
 fn c_select(a: C, b: C, condition: bool) -> C { return fq_select(a, b, condition); }
 

@@ -10,6 +10,7 @@ fn c_sub(a: C, b: C) -> C { return C(fq_sub(a.c0, b.c0), fq_sub(a.c1, b.c1)); }
 fn c_tidy(a: C) -> C { return C(fq_tidy(a.c0), fq_tidy(a.c1)); }
 fn c_scale(a: C, k: i32) -> C { return C(fq_scale(a.c0, k), fq_scale(a.c1, k)); }
 fn c_is_zero(a: C) -> bool { return fq_is_zero(a.c0) && fq_is_zero(a.c1); }
+fn c_may_be_zero(a: C) -> bool { return fq_may_be_zero(a.c0); }
 fn c_one() -> C { return C(FQ_ONE, FQ_ZERO); }
 fn c_select(a: C, b: C, condition: bool) -> C { return C(fq_select(a.c0, b.c0, condition), fq_select(a.c1, b.c1, condition)); }
 

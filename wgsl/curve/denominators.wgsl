@@ -24,7 +24,8 @@ fn denominators(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups
       kind = select(LEFT, select(RIGHT, INFINITY, c_is_infinity(right)), left_infinite);
     } else {
       let difference = c_sub(c_unpack(right), c_unpack(left));
-      if (c_is_zero(difference)) {
+      // The exact test behind a cheap one: an inequality is seen by the low digit nearly always.
+      if (c_may_be_zero(difference) && c_is_zero(difference)) {
         let y1 = signed_y(points[operands.x & NUMBER].y, operands.x);
         let y2 = signed_y(points[operands.y & NUMBER].y, operands.y);
         // Equal x: the same point, or its negative (also the only case with y = 0).

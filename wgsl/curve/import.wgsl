@@ -18,18 +18,18 @@ fn swapped(v: vec4<u32>) -> vec4<u32> {
 // The integer of 48 big-endian bytes.
 fn integer(w: FQPacked) -> FQPacked { return FQPacked(swapped(w.v2), swapped(w.v1), swapped(w.v0)); }
 
-const P_WORDS = array<u32, 12>(
-  0xffffaaabu, 0xb9feffffu, 0xb153ffffu, 0x1eabfffeu, 0xf6b0f624u, 0x6730d2a0u,
-  0xf38512bfu, 0x64774b84u, 0x434bacd7u, 0x4b1ba7b6u, 0x397fe69au, 0x1a0111eau);
+const P_0 = vec4<u32>(0xffffaaabu, 0xb9feffffu, 0xb153ffffu, 0x1eabfffeu);
+const P_1 = vec4<u32>(0xf6b0f624u, 0x6730d2a0u, 0xf38512bfu, 0x64774b84u);
+const P_2 = vec4<u32>(0x434bacd7u, 0x4b1ba7b6u, 0x397fe69au, 0x1a0111eau);
 
-fn below_p(w: FQPacked) -> bool {
-  let words = array<vec4<u32>, 3>(w.v0, w.v1, w.v2);
-  for (var k = 12u; k > 0u; k--) {
-    let word = words[(k - 1u) >> 2u][(k - 1u) & 3u];
-    if (word != P_WORDS[k - 1u]) { return word < P_WORDS[k - 1u]; }
-  }
-  return false;
+// Whether a is below b, by the highest component that differs; `lower` if none does.
+fn below(a: vec4<u32>, b: vec4<u32>, lower: bool) -> bool {
+  var result = a.x < b.x || (a.x == b.x && lower);
+  result = a.y < b.y || (a.y == b.y && result);
+  result = a.z < b.z || (a.z == b.z && result);
+  return a.w < b.w || (a.w == b.w && result);
 }
+fn below_p(w: FQPacked) -> bool { return below(w.v2, P_2, below(w.v1, P_1, below(w.v0, P_0, false))); }
 
 @compute @workgroup_size(64)
 fn import_points(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {

@@ -1,5 +1,5 @@
 // Counts the entries of each bucket; an entry's rank among them is kept, so that placing needs no second atomic.
-@group(0) @binding(0) var<storage, read> scalars: array<array<u32, 8>>;
+@group(0) @binding(0) var<storage, read> scalars: array<Scalar>;
 @group(0) @binding(1) var<storage, read_write> counts: array<atomic<u32>>;
 @group(0) @binding(2) var<storage, read_write> ranks: array<u32>;
 @group(0) @binding(3) var<uniform> params: MsmParams;

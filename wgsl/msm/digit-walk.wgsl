@@ -10,15 +10,19 @@ struct MsmParams {
 }
 
 fn walk_digits(i: u32) {
-  let scalar = halved(scalars[params.first + i]);
+  var scalar = scalars[params.first + i];
+  let other = r_minus(scalar);
+  let negative = exceeds(scalar, other);
+  if (negative) { scalar = other; }
   let half = 1u << (params.window - 1u);
   var carry = 0u;
   for (var w = 0u; w < params.windows; w++) {
-    let value = window_bits(scalar.words, w * params.window, params.window) + carry;
+    let value = (scalar.low.x & (2u * half - 1u)) + carry;
+    scalar = shifted(scalar, params.window);
     let over = value > half;
     carry = u32(over);
     let magnitude = select(value, 2u * half - value, over);
     if (magnitude == 0u) { continue; }
-    entry(w * half + magnitude - 1u, w * params.points + i, i | select(0u, 0x80000000u, over != scalar.negative));
+    entry(w * half + magnitude - 1u, w * params.points + i, i | select(0u, 0x80000000u, over != negative));
   }
 }

@@ -1,5 +1,5 @@
 // Writes each entry to its place in its bucket.
-@group(0) @binding(0) var<storage, read> scalars: array<array<u32, 8>>;
+@group(0) @binding(0) var<storage, read> scalars: array<Scalar>;
 @group(0) @binding(1) var<storage, read> starts: array<u32>;
 @group(0) @binding(2) var<storage, read> ranks: array<u32>;
 @group(0) @binding(3) var<storage, read_write> entries: array<u32>;

@@ -1,42 +1,49 @@
 // Signed digits of a scalar: s, or r − s with the sign turned where s > r/2, in windows of `window` bits. Digit k lies in
 // (−2^(window − 1), 2^(window − 1)]; since s < 2^254, `windows` · window >= 255 leaves no carry.
+// Words are named, not indexed: arrays indexed at run time go to memory on some drivers.
 
-const R_WORDS = array<u32, 8>(
-  0x00000001u, 0xffffffffu, 0xfffe5bfeu, 0x53bda402u, 0x09a1d805u, 0x3339d808u, 0x299d7d48u, 0x73eda753u);
+// 256 bits, least significant word first.
+struct Scalar { low: vec4<u32>, high: vec4<u32> }
 
-struct Scalar { words: array<u32, 8>, negative: bool }
+const R_LOW = vec4<u32>(0x00000001u, 0xffffffffu, 0xfffe5bfeu, 0x53bda402u);
+const R_HIGH = vec4<u32>(0x09a1d805u, 0x3339d808u, 0x299d7d48u, 0x73eda753u);
 
-fn r_minus(s: array<u32, 8>) -> array<u32, 8> {
-  var result = array<u32, 8>();
-  var borrow = 0u;
-  for (var i = 0u; i < 8u; i++) {
-    let subtrahend = s[i] + borrow;
-    let carried = u32(borrow == 1u && subtrahend == 0u);
-    result[i] = R_WORDS[i] - subtrahend;
-    borrow = carried | u32(subtrahend > R_WORDS[i]);
-  }
-  return result;
+// a − b − borrow, and the borrow that it leaves.
+fn subtract(a: u32, b: u32, borrow: u32) -> vec2<u32> {
+  let difference = a - b;
+  return vec2(difference - borrow, u32(a < b) | u32(difference < borrow));
 }
+
+fn r_minus(s: Scalar) -> Scalar {
+  let d0 = subtract(R_LOW.x, s.low.x, 0u);
+  let d1 = subtract(R_LOW.y, s.low.y, d0.y);
+  let d2 = subtract(R_LOW.z, s.low.z, d1.y);
+  let d3 = subtract(R_LOW.w, s.low.w, d2.y);
+  let d4 = subtract(R_HIGH.x, s.high.x, d3.y);
+  let d5 = subtract(R_HIGH.y, s.high.y, d4.y);
+  let d6 = subtract(R_HIGH.z, s.high.z, d5.y);
+  let d7 = subtract(R_HIGH.w, s.high.w, d6.y);
+  return Scalar(vec4(d0.x, d1.x, d2.x, d3.x), vec4(d4.x, d5.x, d6.x, d7.x));
+}
+
+fn greater(a: u32, b: u32, below: bool) -> bool { return a > b || (a == b && below); }
 
 // Whether a > b.
-fn exceeds(a: array<u32, 8>, b: array<u32, 8>) -> bool {
-  for (var k = 8u; k > 0u; k--) {
-    if (a[k - 1u] != b[k - 1u]) { return a[k - 1u] > b[k - 1u]; }
-  }
-  return false;
+fn exceeds(a: Scalar, b: Scalar) -> bool {
+  var result = greater(a.low.x, b.low.x, false);
+  result = greater(a.low.y, b.low.y, result);
+  result = greater(a.low.z, b.low.z, result);
+  result = greater(a.low.w, b.low.w, result);
+  result = greater(a.high.x, b.high.x, result);
+  result = greater(a.high.y, b.high.y, result);
+  result = greater(a.high.z, b.high.z, result);
+  return greater(a.high.w, b.high.w, result);
 }
 
-fn halved(s: array<u32, 8>) -> Scalar {
-  let other = r_minus(s);
-  if (exceeds(s, other)) { return Scalar(other, true); }
-  return Scalar(s, false);
-}
-
-fn window_bits(s: array<u32, 8>, bit: u32, width: u32) -> u32 {
-  if (bit >= 256u) { return 0u; }
-  let word = bit >> 5u;
-  let shift = bit & 31u;
-  var bits = s[word] >> shift;
-  if (shift + width > 32u && word < 7u) { bits |= s[word + 1u] << (32u - shift); }
-  return bits & ((1u << width) - 1u);
+// s / 2^count, for 0 < count < 32.
+fn shifted(s: Scalar, count: u32) -> Scalar {
+  let left = 32u - count;
+  return Scalar(
+    (s.low >> vec4(count)) | (vec4(s.low.yzw, s.high.x) << vec4(left)),
+    (s.high >> vec4(count)) | (vec4(s.high.yzw, 0u) << vec4(left)));
 }

@@ -36,15 +36,13 @@ export async function importPoints(
   const firstBad = await gpu.allocate(16, 'first refused point')
   try {
     await gpu.upload(firstBad, 0, new Uint8Array(Uint32Array.of(count, 0, 0, 0).buffer))
-    await gpu
-      .commands('import points')
-      .dispatch(IMPORT_KERNEL[group], {
-        buffers: [encoded, points, firstBad],
-        params: [count, 3],
-        workgroups: Math.ceil(count / 64),
-      })
-      .submit()
-    const bytes = await gpu.download(firstBad, 0, 4)
+    const commands = gpu.commands('import points').dispatch(IMPORT_KERNEL[group], {
+      buffers: [encoded, points, firstBad],
+      params: [count, 3],
+      workgroups: Math.ceil(count / 64),
+    })
+    // Submitted one behind the other, waited for together.
+    const [, bytes] = await Promise.all([commands.submit(), gpu.download(firstBad, 0, 4)])
     const index = new Uint32Array(bytes.buffer, bytes.byteOffset, 1)[0] as number
     return index < count ? index : undefined
   } finally {
