@@ -47,7 +47,7 @@ import { SynthesisPool, type Synthesizer } from './synthesis/synthesis-pool.ts'
 
 /** What the engine is made of, apart from itself: replaced by fakes in tests of order, faults and abort. */
 export interface EngineModules {
-  readonly plan: (options: ResolvedOptions) => DevicePlan
+  readonly plan: (options: ResolvedOptions, signal?: AbortSignal) => DevicePlan | Promise<DevicePlan>
   readonly synthesizer: (options: ResolvedOptions) => Synthesizer
   readonly locate: typeof locateParameters
   readonly takeOver: typeof takeOver
@@ -67,7 +67,7 @@ export interface ProveOptions extends AbortOptions {
   onProgress?: ((progress: JobProgress) => void) | undefined
 }
 
-let construct: (options: ResolvedOptions, modules: EngineModules) => Engine
+let construct: (options: ResolvedOptions, modules: EngineModules, plan: DevicePlan) => Engine
 
 /** {@link Engine.create} with other modules. Not exported by the package. */
 export async function createEngine(
@@ -77,7 +77,8 @@ export async function createEngine(
   const signal = resolveSignal(options)
   const resolved = resolveOptions(options)
   signal?.throwIfAborted()
-  const engine = construct(resolved, { ...MODULES, ...modules })
+  const all = { ...MODULES, ...modules }
+  const engine = construct(resolved, all, await all.plan(resolved, signal))
   await start(engine, signal)
   return engine
 }
@@ -120,11 +121,11 @@ export class Engine implements AsyncDisposable {
   #closed: Promise<void> | undefined
 
   static {
-    construct = (options, modules) => new Engine(options, modules)
+    construct = (options, modules, plan) => new Engine(options, modules, plan)
     start = (engine, signal) => engine.#start(signal)
   }
 
-  private constructor(options: ResolvedOptions, modules: EngineModules) {
+  private constructor(options: ResolvedOptions, modules: EngineModules, plan: DevicePlan) {
     const { memory, logger, synthesis, parameterCache, allowDevelopmentParameters } = options
     const { clock } = modules
     this.#options = options
@@ -133,7 +134,7 @@ export class Engine implements AsyncDisposable {
     this.#events = new GuardedEmitter(logger)
     this.#createdAt = clock.now()
     this.#budget = new MemoryBudget(totalMemory(memory))
-    this.#plan = modules.plan(options)
+    this.#plan = plan
     this.#scheduler = new SynthesisScheduler({
       budget: this.#budget,
       ...synthesis,
@@ -147,7 +148,9 @@ export class Engine implements AsyncDisposable {
       busy: () => this.#queue.active > 0,
       locate: (circuitId) =>
         modules.locate(circuitId, { directory: parameterCache, allowDevelopment: allowDevelopmentParameters }),
+      gpuMemoryBytes: options.gpu.memoryBytes === 'auto' ? undefined : options.gpu.memoryBytes,
       devices: () => this.#pool?.devices ?? [],
+      standIn: () => this.#pool?.standIn,
       clients: () => this.#pool?.clients ?? [],
       onEvent: (event) => this.#events.emit('srs', event),
     })
@@ -177,7 +180,7 @@ export class Engine implements AsyncDisposable {
   }
 
   async #start(signal: AbortSignal | undefined): Promise<void> {
-    const { slots, gpuUnavailable } = this.#plan
+    const { slots, standIn } = this.#plan
     try {
       this.#pool = await GpuPool.start(
         slots,
@@ -189,6 +192,7 @@ export class Engine implements AsyncDisposable {
           availabilityChanged: () => this.#scheduler.wake(),
         },
         signal,
+        standIn,
       )
     } catch (error) {
       await this.#synthesizer.close()
@@ -197,7 +201,10 @@ export class Engine implements AsyncDisposable {
     }
     this.#state = 'running'
     const devices = this.#pool.devices.map(({ name }) => name)
-    this.#logger.info({ devices, gpuUnavailable, memoryBytes: this.#budget.totalBytes }, 'engine ready')
+    this.#logger.info(
+      { devices, gpuUnavailable: this.#gpuUnavailable, memoryBytes: this.#budget.totalBytes },
+      'engine ready',
+    )
     if (this.#plan.fallback !== undefined)
       this.#logger.warn({ err: this.#plan.fallback }, 'using the CPU device instead')
   }
@@ -265,7 +272,7 @@ export class Engine implements AsyncDisposable {
       parameters: this.#circuits.parameters(),
       witnesses: this.#witnesses,
       pointBytes: (circuitId) => this.#circuits.pointBytes(circuitId),
-      gpuUnavailable: this.#plan.gpuUnavailable,
+      gpuUnavailable: this.#gpuUnavailable,
     })
   }
 
@@ -332,6 +339,12 @@ export class Engine implements AsyncDisposable {
     if (this.#state !== 'running') throw new EngineClosedError('the engine is closed')
   }
 
+  get #gpuUnavailable(): string | undefined {
+    const { gpuUnavailable, standIn } = this.#plan
+    if (gpuUnavailable !== undefined || standIn === undefined || this.#pool === undefined) return gpuUnavailable
+    return this.#pool.devices.length > 0 ? undefined : this.#pool.noDevice('device').message
+  }
+
   /** The running job of the same `requestId`, if it asks for the same. */
   #joined(request: ValidatedRequest): Ticket | undefined {
     const { requestId } = request
@@ -385,7 +398,10 @@ export class Engine implements AsyncDisposable {
       }),
     )
     this.#queue.add(job)
-    this.#conduct(this.#settleWhenDone(ticket, request))
+    // A WinningPoSt has seconds: the clocks of idle cards rise while its witness is made.
+    const warming = new AbortController()
+    if (job.priority === 'critical') this.#pool?.warmUp(AbortSignal.any([job.signal, warming.signal]))
+    this.#conduct(this.#settleWhenDone(ticket, request).finally(() => warming.abort()))
     return ticket
   }
 

@@ -24,7 +24,7 @@ export function capabilities(
     const warm = circuits.isWarm(circuitId)
     const reason = circuits.refusal(circuitId)?.message ?? (warm ? undefined : missing(circuitId, options))
     return reason === undefined
-      ? { circuitId, available: true, warm, device: circuits.deviceNames }
+      ? { circuitId, available: true, warm, device: circuits.deviceNames(circuitId) }
       : { circuitId, available: false, warm, reason }
   })
 }

@@ -3,8 +3,10 @@
  * loaded once for all who use them and given up when memory is wanted.
  */
 import type { CircuitId } from '../circuit/circuit-id.ts'
-import type { DeviceClient, DeviceInfo } from '../device/device-client.ts'
-import { BudgetExceededError, UnsupportedProofError } from '../errors.ts'
+import type { DeviceClient } from '../device/device-client.ts'
+import type { DeviceInfo } from '../device/device-spec.ts'
+import type { DeviceRole } from '../device/gpu-pool.ts'
+import { BudgetExceededError, type ProverError, UnsupportedProofError } from '../errors.ts'
 import type { ParametersLocation, ReadRun } from '../params/parameters-location.ts'
 import { type SrsEntryStatus, type SrsLease, type SrsResource, SrsStore, type SrsStoreEvent } from '../srs/srs-store.ts'
 import { type CircuitSize, circuitSize } from './circuit-sizes.ts'
@@ -22,7 +24,11 @@ export interface CircuitsOptions {
   readonly busy: () => boolean
   /** Finds a circuit's parameter files. */
   readonly locate: (circuitId: CircuitId) => Promise<ParametersLocation>
+  /** Of a GPU, where it is known. */
+  readonly gpuMemoryBytes?: number | undefined
   readonly devices: () => readonly DeviceInfo[]
+  /** What does the work that no device can do. */
+  readonly standIn?: (() => DeviceInfo | undefined) | undefined
   readonly clients: () => readonly DeviceClient[]
   readonly onEvent: (event: SrsStoreEvent) => void
 }
@@ -72,29 +78,53 @@ export class Circuits {
     })
   }
 
-  get #machine(): Machine {
-    const { budget, threads } = this.#options
-    return { totalBytes: budget.totalBytes, threads }
+  #machine(role: DeviceRole): Machine {
+    const { budget, threads, gpuMemoryBytes } = this.#options
+    const device = this.#infos(role)[0]?.kind
+    return { totalBytes: budget.totalBytes, threads, device, gpuMemoryBytes }
   }
 
-  get deviceNames(): string {
-    return this.#options
-      .devices()
-      .map(({ name }) => name)
-      .join(', ')
+  #infos(role: DeviceRole): readonly DeviceInfo[] {
+    const standIn = this.#options.standIn?.()
+    return role === 'device' ? this.#options.devices() : standIn === undefined ? [] : [standIn]
+  }
+
+  /** Names of the devices that a circuit is proved on. */
+  deviceNames(circuitId: CircuitId): string {
+    const served = this.#infos(this.placement(circuitId).role)
+    return served.map(({ name }) => name).join(', ')
+  }
+
+  /**
+   * Whether a circuit goes to the devices or to their stand-in, and then what keeps it from the devices.
+   */
+  placement(circuitId: CircuitId): { readonly role: DeviceRole; readonly why?: ProverError } {
+    const why = this.#refusalOn('device', circuitId)
+    return why !== undefined && this.standsIn(circuitId) ? { role: 'standIn', why } : { role: 'device' }
+  }
+
+  /** Whether there is a stand-in that can do a circuit. */
+  standsIn(circuitId: CircuitId): boolean {
+    return this.#infos('standIn').length > 0 && this.#refusalOn('standIn', circuitId) === undefined
   }
 
   /** Why a circuit can never be proved here, if that is so: unknown, larger than every device, or than the whole budget. */
   refusal(circuitId: CircuitId): UnsupportedProofError | BudgetExceededError | undefined {
+    const refusal = this.#refusalOn('device', circuitId)
+    return refusal !== undefined && this.standsIn(circuitId) ? undefined : refusal
+  }
+
+  #refusalOn(role: DeviceRole, circuitId: CircuitId): UnsupportedProofError | BudgetExceededError | undefined {
     const size = circuitSize(circuitId)
     if (size === undefined) {
       return new UnsupportedProofError(`circuit ${circuitId} can't be proved by this version`, {
         details: { field: 'registeredProof', received: circuitId },
       })
     }
-    const most = Math.max(0, ...this.#options.devices().map(({ maxLog2Domain }) => maxLog2Domain))
+    const infos = this.#infos(role)
+    const most = Math.max(0, ...infos.map(({ maxLog2Domain }) => maxLog2Domain))
     if (size.log2Domain > most) {
-      const names = this.deviceNames
+      const names = infos.map(({ name }) => name).join(', ')
       const domain = `an evaluation domain of 2^${size.log2Domain}`
       return new UnsupportedProofError(
         `circuit ${circuitId} (${size.constraints} constraints) needs ${domain}; the devices of this machine (${names}) reach 2^${most}`,
@@ -102,7 +132,7 @@ export class Circuits {
       )
     }
     const { totalBytes } = this.#options.budget
-    const { witnessBytes, deviceBytes, residentBytes } = estimateCircuit(size, this.#machine)
+    const { witnessBytes, deviceBytes, residentBytes } = estimateCircuit(size, this.#machine(role))
     const bytes = witnessBytes + deviceBytes + residentBytes
     if (bytes <= totalBytes) return undefined
     return new BudgetExceededError(
@@ -118,7 +148,7 @@ export class Circuits {
   require(circuitId: CircuitId): CircuitEstimate {
     const refusal = this.refusal(circuitId)
     if (refusal !== undefined) throw refusal
-    return estimateCircuit(circuitSize(circuitId) as CircuitSize, this.#machine)
+    return estimateCircuit(circuitSize(circuitId) as CircuitSize, this.#machine(this.placement(circuitId).role))
   }
 
   /**
@@ -144,6 +174,28 @@ export class Circuits {
       this.#options.budget,
       (run) => this.#store.acquire(circuitId, run),
     )
+  }
+
+  /**
+   * As {@link use}, for one partition on the stand-in. Everything is reserved with the working set, points are streamed, and nothing
+   * stays on the device.
+   */
+  useStandIn(circuitId: CircuitId): CircuitUse {
+    const { witnessBytes, deviceBytes, residentBytes } = this.estimateStandIn(circuitId)
+    return {
+      neededBytes: () => witnessBytes + deviceBytes + residentBytes,
+      granted: () => {},
+      load: async () => {
+        const location = await this.#options.locate(circuitId)
+        return { location, bytes: residentBytes, development: location.development, release: async () => {} }
+      },
+      [Symbol.dispose]: () => {},
+    }
+  }
+
+  /** What a partition needs on the stand-in. */
+  estimateStandIn(circuitId: CircuitId): CircuitEstimate {
+    return estimateCircuit(circuitSize(circuitId) as CircuitSize, this.#machine('standIn'))
   }
 
   /** Loads a circuit, and with `keep` reserves a partition's working set and never gives the circuit up. */
@@ -178,7 +230,7 @@ export class Circuits {
   /** Bytes of a circuit's kept points; 0 if they are streamed from the file. */
   pointBytes(circuitId: CircuitId): number {
     const size = circuitSize(circuitId)
-    return size === undefined ? 0 : estimateCircuit(size, this.#machine).pointBytes
+    return size === undefined ? 0 : estimateCircuit(size, this.#machine('device')).pointBytes
   }
 
   residents(): ResidentRow[] {

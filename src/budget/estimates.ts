@@ -1,5 +1,6 @@
-/** What a partition and its circuit need on the CPU device, in bytes, before any of it is allocated. */
+/** What a partition and its circuit need of the host's memory, in bytes, before any of it is allocated. */
 import { cpuWorkingSetBytes, RANGE_POINTS } from '../cpu/working-set.ts'
+import { ASSUMED_MEMORY_BYTES } from '../device/device-spec.ts'
 import { G1_BYTES, G2_BYTES, paramsLayout, QUERIES, QUERY_GROUP } from '../params/layout.ts'
 import type { CircuitSize } from './circuit-sizes.ts'
 
@@ -11,8 +12,18 @@ const SHAPE_BYTES: number = 4 * 2 ** 20
 /** Memory of the WebAssembly device is 32-bit: kept points of one circuit may take a quarter of it. */
 const MOST_KEPT_BYTES: number = 2 ** 30
 
+/** Rings of staging buffers, and what a driver's process takes beside its code. */
+const GPU_STAGING_BYTES: number = 128 * 2 ** 20
+
+/** Points that a GPU takes at once. */
+const GPU_RANGE_POINTS: number = 2 ** 21
+
 /** What an estimate depends on beside the circuit. */
 export interface Machine {
+  /** Device that does the work. @default 'cpu' */
+  readonly device?: 'cpu' | 'webgpu' | undefined
+  /** Memory of the smallest GPU. */
+  readonly gpuMemoryBytes?: number | undefined
   /** The whole budget. */
   readonly totalBytes: number
   /** Of the CPU device. */
@@ -33,23 +44,45 @@ export interface CircuitEstimate {
 }
 
 export function estimateCircuit(size: CircuitSize, machine: Machine): CircuitEstimate {
+  if (machine.device === 'webgpu') return estimateOnGpu(size, machine.gpuMemoryBytes ?? ASSUMED_MEMORY_BYTES)
   const kept = estimate(size, machine, true)
   const { totalBytes } = machine
   const fits = kept.witnessBytes + kept.deviceBytes + kept.residentBytes <= totalBytes
   return fits && kept.pointBytes <= Math.min(MOST_KEPT_BYTES, totalBytes / 4) ? kept : estimate(size, machine, false)
 }
 
+/** Assignment, rows and points are in the device's own memory: the host has the witness, and parameters on their way. */
+function estimateOnGpu(size: CircuitSize, gpuMemoryBytes: number): CircuitEstimate {
+  const { queries } = paramsLayout(size)
+  // On a GPU points stay as small as their encoding.
+  const points = QUERIES.reduce((sum, query) => sum + queries[query].points * ENCODED_BYTES[QUERY_GROUP[query]], 0)
+  const keepPoints = points <= gpuMemoryBytes / 4
+  return {
+    // And once more on its way to the device's process.
+    witnessBytes: 2 * witnessBytes(size),
+    deviceBytes: GPU_STAGING_BYTES + 2 * encodedRangeBytes(size, () => GPU_RANGE_POINTS),
+    residentBytes: shapeBytes(size),
+    pointBytes: 0,
+    keepPoints,
+  }
+}
+
+const ENCODED_BYTES = { g1: G1_BYTES, g2: G2_BYTES } as const
+
+const witnessBytes = ({ inputs, wide, bits }: CircuitSize): number =>
+  SCALAR_BYTES * (inputs + wide) + Math.ceil(bits / 64) * 8
+
+/** Two density bits an aux variable, beside templates. */
+const shapeBytes = ({ aux }: CircuitSize): number => SHAPE_BYTES + Math.ceil(aux / 4)
+
 function estimate(size: CircuitSize, { threads }: Machine, keepPoints: boolean): CircuitEstimate {
-  const { inputs, aux, bits, wide } = size
-  // Two density bits an aux variable.
-  const shapeBytes = SHAPE_BYTES + Math.ceil(aux / 4)
   const pointBytes = keepPoints ? keptPointBytes(size) : 0
   const total = cpuWorkingSetBytes(size, { threads, keepPoints })
   return {
-    witnessBytes: SCALAR_BYTES * (inputs + wide) + Math.ceil(bits / 64) * 8,
+    witnessBytes: witnessBytes(size),
     // One range of encoded points in use, the next one being read.
-    deviceBytes: total - shapeBytes - pointBytes + 2 * encodedRangeBytes(size),
-    residentBytes: shapeBytes + pointBytes,
+    deviceBytes: total - shapeBytes(size) - pointBytes + 2 * encodedRangeBytes(size, (group) => RANGE_POINTS[group]),
+    residentBytes: shapeBytes(size) + pointBytes,
     pointBytes,
     keepPoints,
   }
@@ -61,11 +94,11 @@ function keptPointBytes(size: CircuitSize): number {
   return QUERIES.reduce((sum, query) => sum + queries[query].points * (QUERY_GROUP[query] === 'g1' ? 128 : 256), 0)
 }
 
-function encodedRangeBytes(size: CircuitSize): number {
+function encodedRangeBytes(size: CircuitSize, most: (group: 'g1' | 'g2') => number): number {
   const { queries } = paramsLayout(size)
   const ranges = QUERIES.map((query) => {
     const group = QUERY_GROUP[query]
-    return Math.min(queries[query].points, RANGE_POINTS[group]) * (group === 'g1' ? G1_BYTES : G2_BYTES)
+    return Math.min(queries[query].points, most(group)) * ENCODED_BYTES[group]
   })
   return Math.max(...ranges)
 }

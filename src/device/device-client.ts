@@ -1,26 +1,16 @@
-/** The main side of a device: one worker, one device, and calls that carry whole batches. */
+/**
+ * The main side of a device: one worker (a thread or a child process), one device, and calls that carry whole batches. What they
+ * carry is told apart here: a thread shares a witness's memory, a process is sent it in counted parts.
+ */
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import type { CompactWitness } from '../circuit/shape.ts'
 import { workerFile } from '../cpu/wasm-file.ts'
-import type { WorkerExitedError } from '../errors.ts'
+import { ProverError } from '../errors.ts'
 import type { Run } from '../groth16/proving-device.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
-import { type CallOptions, WorkerLink } from './worker-link.ts'
-
-/** How a device is opened. Survives structured clone. */
-export interface DeviceSpec {
-  readonly kind: 'cpu'
-  readonly threads: number
-  readonly relaxedSimd: 'auto' | 'enable' | 'never'
-}
-
-/** What a device says of itself once its self-test passed. */
-export interface DeviceInfo {
-  readonly kind: 'cpu' | 'webgpu'
-  readonly name: string
-  /** Largest evaluation domain, as log2. */
-  readonly maxLog2Domain: number
-}
+import type { DeviceInfo, DeviceSpec } from './device-spec.ts'
+import { ProcessLink } from './process-link.ts'
+import { type CallOptions, type Link, WorkerLink } from './worker-link.ts'
 
 /** A circuit that a device is to work on. */
 export interface DeviceCircuit {
@@ -46,51 +36,110 @@ export interface BatchResult {
 export interface DeviceClient {
   readonly info: DeviceInfo
   /** Resolves when the device is gone, asked or not. */
-  readonly exited: Promise<WorkerExitedError>
+  readonly exited: Promise<ProverError>
   proveBatch(batch: Batch, options: CallOptions): Promise<BatchResult>
   /** Builds the shape and opens the parameters ahead of the first proof. */
   warm(circuit: DeviceCircuit, options: CallOptions): Promise<void>
+  /** Keeps a GPU busy with small work until the signal aborts or a batch comes; does nothing on a CPU. Never rejects. */
+  warmUp(signal: AbortSignal): Promise<void>
   /** Drops a circuit's shape and parameters. */
   forget(circuitId: CircuitId): Promise<void>
   /** Frees the device, ends its threads. Calls in flight reject. Idempotent. */
   close(): Promise<void>
 }
 
-/** The functions of `device-worker.ts`. */
+/** A part of a byte array on its way to a process. Parts come in order; the last one ends at `total`. */
+export interface SentBytes {
+  readonly id: number
+  readonly total: number
+  readonly offset: number
+  readonly bytes: Uint8Array
+}
+
+/** A witness that was sent before the batch: the ids of its inputs, bits and wide values. */
+export interface SentWitness {
+  readonly sent: readonly [inputs: number, bits: number, wide: number]
+}
+
+export interface WorkerBatch extends DeviceCircuit {
+  readonly witnesses: readonly (CompactWitness | SentWitness)[]
+}
+
+/** The functions of `device-functions.ts`. */
 export type DeviceFunctions = {
-  readonly start: (args: undefined, run: Run) => Promise<DeviceInfo>
-  readonly proveBatch: (batch: Batch, run: Run) => Promise<BatchResult>
+  readonly start: (spec: DeviceSpec, run: Run) => Promise<DeviceInfo>
+  readonly proveBatch: (batch: WorkerBatch, run: Run) => Promise<BatchResult>
   readonly warm: (circuit: DeviceCircuit, run: Run) => Promise<void>
+  readonly receive: (part: SentBytes) => void
+  /** Drops what was sent and will not be used. */
+  readonly discard: (ids: readonly number[]) => void
+  readonly warmUp: (args: undefined, run: Run) => Promise<void>
   readonly forget: (circuitId: CircuitId) => Promise<void>
   readonly close: () => Promise<void>
+}
+
+/** Where a device's worker lives. */
+export interface DeviceHostOptions {
+  /** @default 'thread' */
+  readonly isolation?: 'thread' | 'process' | undefined
+  /** Variables of a process of its own, beside those of this process. */
+  readonly environment?: Readonly<Record<string, string>> | undefined
+  /** Built JavaScript that serves {@link DeviceFunctions}. @default that of this package */
+  readonly file?: URL | undefined
 }
 
 /** Freeing a device takes milliseconds; one that does not answer is ended. */
 const CLOSE_LIMIT_MS = 5_000
 
-/** A device in a worker thread. */
+/** Bytes that cross to a process at once: the channel's buffers stay small, and an abort gets through between two. */
+const PART_BYTES = 4 * 2 ** 20
+
+/** A device in a worker thread or a child process. */
 export class WorkerDeviceClient implements DeviceClient {
   readonly info: DeviceInfo
-  readonly #link: WorkerLink<DeviceFunctions>
+  readonly exited: Promise<ProverError>
+  readonly #link: Link<DeviceFunctions>
+  readonly #shared: boolean
+  #lost: ProverError | undefined
+  #sent = 0
   #closing: Promise<void> | undefined
 
-  private constructor(link: WorkerLink<DeviceFunctions>, info: DeviceInfo) {
+  private constructor(link: Link<DeviceFunctions>, info: DeviceInfo) {
     this.#link = link
+    this.#shared = link instanceof WorkerLink
     this.info = info
+    this.exited = link.exited.then((error) => this.#lost ?? error)
   }
 
   /**
    * Starts the worker, opens the device and waits for its self-test.
    * @throws {GpuUnavailableError} it can't be opened, or computes wrong
    */
-  static async start(spec: DeviceSpec, name: string, options: CallOptions = {}): Promise<WorkerDeviceClient> {
-    const link = new WorkerLink<DeviceFunctions>(workerFile('device/device-worker.js'), name, spec)
-    // Opening a device is no unit of work that could stop midway: the thread goes.
-    const abort = (): void => void link.terminate()
+  static async start(
+    spec: DeviceSpec,
+    name: string,
+    {
+      isolation,
+      environment,
+      file = workerFile('device/device-worker.js'),
+      ...options
+    }: DeviceHostOptions & CallOptions = {},
+  ): Promise<WorkerDeviceClient> {
+    const endsItself = isolation !== 'process' && spec.kind === 'webgpu'
+    const link: Link<DeviceFunctions> =
+      isolation === 'process'
+        ? new ProcessLink<DeviceFunctions>(file, name, environment)
+        : new WorkerLink<DeviceFunctions>(file, name, undefined, { endsItself })
+    // Opening a device is no unit of work that could stop midway: the worker goes, if it can.
+    const abort = (): void => {
+      if (!endsItself) void link.terminate()
+    }
     options.signal?.addEventListener('abort', abort, { once: true })
     try {
-      return new WorkerDeviceClient(link, await link.call('start', undefined, options))
+      return new WorkerDeviceClient(link, await link.call('start', spec, options))
     } catch (error) {
+      // It has freed what it had opened by then.
+      if (endsItself) await link.call('close', undefined as never).catch(() => {})
       await link.terminate()
       throw error
     } finally {
@@ -98,16 +147,31 @@ export class WorkerDeviceClient implements DeviceClient {
     }
   }
 
-  get exited(): Promise<WorkerExitedError> {
-    return this.#link.exited
-  }
-
-  proveBatch(batch: Batch, options: CallOptions): Promise<BatchResult> {
-    return this.#link.call('proveBatch', batch, options)
+  async proveBatch(batch: Batch, options: CallOptions): Promise<BatchResult> {
+    if (this.#shared) return this.#guarded(this.#link.call('proveBatch', batch, options))
+    const ids: number[] = []
+    try {
+      const witnesses: SentWitness[] = []
+      for (const { inputs, bits, wide } of batch.witnesses) {
+        const sent = [inputs, bits, wide].map(() => this.#sent++) as unknown as SentWitness['sent']
+        ids.push(...sent)
+        for (const [k, bytes] of [inputs, bits, wide].entries()) await this.#send(sent[k] as number, bytes, options)
+        witnesses.push({ sent })
+      }
+      return await this.#guarded(this.#link.call('proveBatch', { ...batch, witnesses }, options))
+    } catch (error) {
+      this.#link.call('discard', ids).catch(() => {})
+      throw error
+    }
   }
 
   warm(circuit: DeviceCircuit, options: CallOptions): Promise<void> {
-    return this.#link.call('warm', circuit, options)
+    return this.#guarded(this.#link.call('warm', circuit, options))
+  }
+
+  async warmUp(signal: AbortSignal): Promise<void> {
+    // Whatever goes wrong shows again, and better, when the proof comes.
+    await this.#link.call('warmUp', undefined, { signal }).catch(() => {})
   }
 
   forget(circuitId: CircuitId): Promise<void> {
@@ -128,5 +192,28 @@ export class WorkerDeviceClient implements DeviceClient {
     }
     clearTimeout(timer)
     await this.#link.terminate()
+  }
+
+  async #send(id: number, bytes: Uint8Array, { signal }: CallOptions): Promise<void> {
+    let offset = 0
+    do {
+      // A copy: shared memory does not cross to a process.
+      const part = bytes.slice(offset, offset + PART_BYTES)
+      await this.#link.call('receive', { id, total: bytes.length, offset, bytes: part }, { signal })
+      offset += part.length
+    } while (offset < bytes.length)
+  }
+
+  /** A device that was lost is of no use to the next call: its worker has gone before whoever used it knows. */
+  async #guarded<T>(call: Promise<T>): Promise<T> {
+    try {
+      return await call
+    } catch (error) {
+      if (ProverError.is(error) && error.code === 'ERR_GPU_DEVICE_LOST') {
+        this.#lost = error
+        await this.#link.terminate()
+      }
+      throw error
+    }
   }
 }

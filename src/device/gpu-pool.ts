@@ -3,9 +3,12 @@
  *
  * A partition gets an idle device in order of its job's rank. A device whose worker exits is started again in the background
  * with the next generation, a bounded number of times in a row; what it was working on rejects and is the caller's to repeat.
+ *
+ * A stand-in (the CPU device beside GPUs) is started when a partition asks for it first, and gets only those that ask for it.
  */
 import { GpuUnavailableError, type ProverError, toErrorObject } from '../errors.ts'
-import type { DeviceClient, DeviceInfo } from './device-client.ts'
+import type { DeviceClient } from './device-client.ts'
+import type { DeviceInfo } from './device-spec.ts'
 
 /** How one device is started, anew after each death. */
 export interface DeviceSlot {
@@ -13,6 +16,15 @@ export interface DeviceSlot {
   readonly name: string
   start(signal: AbortSignal): Promise<DeviceClient>
 }
+
+/** The device for what the others can't do. */
+export interface StandInSlot extends DeviceSlot {
+  readonly kind: 'cpu'
+  readonly maxLog2Domain: number
+}
+
+/** Who is asked: the engine's devices, or their stand-in. */
+export type DeviceRole = 'device' | 'standIn'
 
 export type DeviceState = 'starting' | 'idle' | 'proving' | 'lost' | 'excluded' | 'quarantined'
 
@@ -46,6 +58,9 @@ const MAX_RESTARTS = 3
 
 interface Row {
   readonly ordinal: number
+  readonly role: DeviceRole
+  /** Asked for at least once: a stand-in that nobody needs is not started, nor told of. */
+  wanted: boolean
   readonly slot: DeviceSlot
   generation: number
   state: DeviceState
@@ -66,6 +81,7 @@ interface Held {
 }
 
 interface Waiter {
+  readonly role: DeviceRole
   readonly rank: () => number
   readonly resolve: (held: Held) => void
   readonly reject: (reason: unknown) => void
@@ -81,17 +97,21 @@ export interface DeviceHold extends Disposable {
 
 export class GpuPool {
   readonly #rows: Row[]
+  readonly #standIn: StandInSlot | undefined
   readonly #observer: PoolObserver
   readonly #waiters: Waiter[] = []
   readonly #closing = new AbortController()
   #starts: Promise<void>[] = []
   #closed: Promise<void> | undefined
 
-  private constructor(slots: readonly DeviceSlot[], observer: PoolObserver) {
+  private constructor(slots: readonly DeviceSlot[], observer: PoolObserver, standIn: StandInSlot | undefined) {
     this.#observer = observer
-    this.#rows = slots.map(
+    this.#standIn = standIn
+    this.#rows = (standIn === undefined ? slots : [...slots, standIn]).map(
       (slot, ordinal): Row => ({
         ordinal,
+        role: slot === standIn ? 'standIn' : 'device',
+        wanted: slot !== standIn,
         slot,
         generation: 0,
         state: 'starting',
@@ -107,23 +127,31 @@ export class GpuPool {
   }
 
   /**
-   * Starts all devices; resolves when one is ready, the others follow.
+   * Starts all devices; resolves when one is ready, the others follow. If none can be started the stand-in is.
    * @throws the last device's error if none could be started
    * @throws `signal.reason`
    */
-  static async start(slots: readonly DeviceSlot[], observer: PoolObserver, signal?: AbortSignal): Promise<GpuPool> {
-    const pool = new GpuPool(slots, observer)
+  static async start(
+    slots: readonly DeviceSlot[],
+    observer: PoolObserver,
+    signal?: AbortSignal,
+    standIn?: StandInSlot,
+  ): Promise<GpuPool> {
+    const pool = new GpuPool(slots, observer, standIn)
     const abort = (): void => pool.#closing.abort(signal?.reason)
     signal?.addEventListener('abort', abort, { once: true })
     try {
-      pool.#starts = pool.#rows.map((row) => pool.#startRow(row))
-      const ready = pool.#rows.map(async (row, i) => {
+      const rows = pool.#rows.filter(({ role }) => role === 'device')
+      pool.#starts = rows.map((row) => pool.#startRow(row))
+      const ready = rows.map(async (row, i) => {
         await pool.#starts[i]
         if (row.client === undefined) throw new Error(row.reason)
       })
-      await Promise.any(ready).catch(() => {
+      await Promise.any(ready).catch(async () => {
         signal?.throwIfAborted()
-        throw pool.#noDevice()
+        const row = pool.#rows.find(({ role }) => role === 'standIn')
+        if (row !== undefined) await pool.#want(row)
+        if (row?.client === undefined) throw pool.noDevice('device')
       })
       signal?.throwIfAborted()
       return pool
@@ -135,34 +163,49 @@ export class GpuPool {
     }
   }
 
+  /** Devices that could take a partition now; the stand-in counts where it is all that is left. */
   get idle(): number {
-    return this.#rows.filter(({ state }) => state === 'idle').length
+    const role = this.#left('device') ? 'device' : 'standIn'
+    return this.#rows.filter((row) => row.role === role && (row.state === 'idle' || !row.wanted)).length
   }
 
   /** Devices that work, or will after a restart. */
   get devices(): readonly DeviceInfo[] {
-    return this.#rows.flatMap(({ info, state }) => (info === undefined || state === 'excluded' ? [] : [info]))
+    return this.#rows.flatMap(({ role, info, state }) =>
+      role === 'standIn' || info === undefined || state === 'excluded' ? [] : [info],
+    )
   }
 
   get clients(): readonly DeviceClient[] {
-    return this.#rows.flatMap(({ client }) => (client === undefined ? [] : [client]))
+    return this.#rows.flatMap(({ role, client }) => (role === 'standIn' || client === undefined ? [] : [client]))
+  }
+
+  /** What stands in for the devices, unless it can't be started. */
+  get standIn(): DeviceInfo | undefined {
+    return this.#left('standIn') ? this.#standIn : undefined
+  }
+
+  /** Has the idle devices work on nothing in particular until the signal aborts, so that their clocks are up when a proof comes. */
+  warmUp(signal: AbortSignal): void {
+    for (const { state, role, client } of this.#rows) {
+      if (state === 'idle' && role === 'device') void client?.warmUp(signal)
+    }
   }
 
   rows(): DeviceRow[] {
     const now = performance.now()
-    return this.#rows.map(
-      ({ ordinal, generation, info, slot, state, reason, verifyFailures, occupant, busySince }) => ({
-        ordinal,
-        // One worker a device so far: both are counted in the same order.
-        device: ordinal,
-        generation,
-        name: info?.name ?? slot.name,
-        state,
-        verifyFailures,
-        ...(reason !== undefined && { reason }),
-        ...(occupant !== undefined && { ...occupant, busyMs: now - busySince }),
-      }),
-    )
+    const rows = this.#rows.filter(({ wanted }) => wanted)
+    return rows.map(({ ordinal, generation, info, slot, state, reason, verifyFailures, occupant, busySince }) => ({
+      ordinal,
+      // One worker a device so far: both are counted in the same order.
+      device: ordinal,
+      generation,
+      name: info?.name ?? slot.name,
+      state,
+      verifyFailures,
+      ...(reason !== undefined && { reason }),
+      ...(occupant !== undefined && { ...occupant, busyMs: now - busySince }),
+    }))
   }
 
   /**
@@ -171,11 +214,17 @@ export class GpuPool {
    * @throws {GpuUnavailableError} no device is left
    * @throws `signal.reason`
    */
-  async acquire(occupant: Occupant, rank: () => number, signal: AbortSignal): Promise<DeviceHold> {
+  async acquire(
+    occupant: Occupant,
+    rank: () => number,
+    signal: AbortSignal,
+    role: DeviceRole = 'device',
+  ): Promise<DeviceHold> {
     signal.throwIfAborted()
+    for (const row of this.#rows) if (row.role === role && !row.wanted) void this.#want(row)
     let giveUp: () => void = () => {}
     const { row, client, generation } = await new Promise<Held>((resolve, reject) => {
-      const waiter: Waiter = { rank, resolve, reject }
+      const waiter: Waiter = { role, rank, resolve, reject }
       giveUp = () => {
         const index = this.#waiters.indexOf(waiter)
         if (index < 0) return
@@ -228,6 +277,19 @@ export class GpuPool {
     for (const row of this.#rows) if (row.client !== undefined) this.#observer.deviceChanged(row.ordinal, 'closed')
   }
 
+  /** Starts a stand-in, once. */
+  #want(row: Row): Promise<void> {
+    row.wanted = true
+    const started = this.#startRow(row)
+    this.#starts.push(started)
+    return started
+  }
+
+  /** Whether a device of this role works, or will. */
+  #left(role: DeviceRole): boolean {
+    return this.#rows.some((row) => row.role === role && row.state !== 'excluded')
+  }
+
   async #startRow(row: Row): Promise<void> {
     try {
       const client = await row.slot.start(this.#closing.signal)
@@ -267,32 +329,40 @@ export class GpuPool {
     row.state = 'excluded'
     row.reason = reason
     this.#observer.deviceChanged(row.ordinal, 'excluded', reason)
-    if (this.#rows.some(({ state }) => state !== 'excluded')) return
-    for (const waiter of this.#waiters.splice(0)) waiter.reject(this.#noDevice())
+    if (this.#left(row.role)) return
+    this.#refuse(row.role)
     this.#observer.availabilityChanged()
   }
 
-  #noDevice(): GpuUnavailableError {
-    const reasons = this.#rows.map(({ slot, reason }) => `${slot.name}: ${reason ?? 'not started'}`)
+  /** Nobody is to wait for what will never come. */
+  #refuse(role: DeviceRole): void {
+    for (const waiter of this.#waiters.filter((waiting) => waiting.role === role)) {
+      this.#waiters.splice(this.#waiters.indexOf(waiter), 1)
+      waiter.reject(this.noDevice(role))
+    }
+  }
+
+  /** Why no device of a role is left. */
+  noDevice(role: DeviceRole): GpuUnavailableError {
+    const rows = this.#rows.filter((row) => row.role === role)
+    const reasons = rows.map(({ slot, reason }) => `${slot.name}: ${reason ?? 'not started'}`)
     return new GpuUnavailableError(`no device is left to prove on (${reasons.join('; ')})`, {
-      details: { device: this.#rows.map(({ slot }) => slot.name).join(', ') },
+      details: { device: rows.map(({ slot }) => slot.name).join(', ') },
     })
   }
 
   /** Gives idle devices to the waiters of the greatest rank, those who came first among equals. */
   #handOut(): void {
-    if (this.#waiters.length > 0 && this.#rows.every(({ state }) => state === 'excluded')) {
-      for (const waiter of this.#waiters.splice(0)) waiter.reject(this.#noDevice())
-    }
+    for (const role of ['device', 'standIn'] as const) if (!this.#left(role)) this.#refuse(role)
     for (const row of this.#rows) {
-      if (row.state !== 'idle' || this.#waiters.length === 0) continue
-      let best = 0
-      for (const [i, waiter] of this.#waiters.entries()) {
-        if (waiter.rank() > (this.#waiters[best] as Waiter).rank()) best = i
-      }
-      const [waiter] = this.#waiters.splice(best, 1)
+      if (row.state !== 'idle') continue
+      const waiting = this.#waiters.filter(({ role }) => role === row.role)
+      let [best] = waiting
+      if (best === undefined) continue
+      for (const waiter of waiting) if (waiter.rank() > best.rank()) best = waiter
+      this.#waiters.splice(this.#waiters.indexOf(best), 1)
       row.state = 'proving'
-      waiter?.resolve({ row, client: row.client as DeviceClient, generation: row.generation })
+      best.resolve({ row, client: row.client as DeviceClient, generation: row.generation })
     }
     if (this.#rows.some(({ state }) => state === 'idle')) this.#observer.availabilityChanged()
   }

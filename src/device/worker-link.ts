@@ -11,8 +11,8 @@ import { type Endpoint, expose, transfer, wrap } from 'comlink'
 import { type ErrorObject, fromErrorObject, toErrorObject, WorkerExitedError } from '../errors.ts'
 import type { Run } from '../groth16/proving-device.ts'
 
-/** What a call returns across the thread. */
-type Reply = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: ErrorObject }
+/** What a call returns across the thread or process. */
+export type Reply = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: ErrorObject }
 
 /** The one function that a worker exposes. */
 type Dispatch = (method: string, args: unknown, port: MessagePort) => Promise<Reply>
@@ -32,7 +32,7 @@ const PROGRESS_INTERVAL_MS = 20
  * How long a worker may take to stop after an abort. A unit is at most about 200 ms; a worker that is silent for so much
  * longer is stuck and is ended, since what it holds can't be given to others while it may still use it.
  */
-const STOP_LIMIT_MS = 10_000
+export const STOP_LIMIT_MS = 10_000
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
@@ -40,18 +40,47 @@ export interface CallOptions {
   readonly onProgress?: ((share: number) => void) | undefined
 }
 
+/** Calls to a worker, whatever it runs in. */
+export interface Link<F extends WorkerFunctions> {
+  readonly name: string
+  /** Resolves when the worker is gone, with what to tell those who waited for it. */
+  readonly exited: Promise<WorkerExitedError>
+  /**
+   * Calls a function of the worker. After an abort it settles only when the worker has stopped the work.
+   * @throws what the function threw; `signal.reason`; {@link WorkerExitedError}
+   */
+  call<M extends keyof F & string>(
+    method: M,
+    args: Parameters<F[M]>[0],
+    options?: CallOptions,
+  ): Promise<Awaited<ReturnType<F[M]>>>
+  /** Ends the worker at once; calls in flight reject. Resolves when it is gone. */
+  terminate(): Promise<void>
+}
+
+export interface WorkerLinkOptions {
+  /**
+   * The thread can't be ended from outside: it holds native promises, and a runtime that goes while one is pending ends the whole
+   * process. {@link WorkerLink.terminate} then gives it up instead: nobody waits for it, and it ends when its work does.
+   */
+  readonly endsItself?: boolean | undefined
+}
+
 /** The main side of one worker thread. */
-export class WorkerLink<F extends WorkerFunctions> {
+export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
   readonly name: string
   /** Resolves when the thread is gone, with what to tell those who waited for it. */
   readonly exited: Promise<WorkerExitedError>
   readonly #worker: Worker
   readonly #remote: Dispatch
+  readonly #endsItself: boolean
   #gone: WorkerExitedError | undefined
+  #giveUp!: (error: WorkerExitedError) => void
 
   /** @param file built JavaScript that calls {@link serveWorker} */
-  constructor(file: URL, name: string, workerData: unknown) {
+  constructor(file: URL, name: string, workerData: unknown, options: WorkerLinkOptions = {}) {
     this.name = name
+    this.#endsItself = options.endsItself ?? false
     this.#worker = new Worker(file, { name, workerData, execArgv: [] })
     this.#remote = wrap(nodeEndpoint(this.#worker)) as unknown as Dispatch
     let cause: unknown
@@ -60,12 +89,13 @@ export class WorkerLink<F extends WorkerFunctions> {
     })
     this.#worker.on('messageerror', (error) => {
       cause = error
-      void this.#worker.terminate()
+      void this.terminate()
     })
     this.exited = new Promise((resolve) => {
+      this.#giveUp = resolve
       this.#worker.once('exit', (code) => {
         const why = cause instanceof Error ? `: ${cause.message}` : ''
-        this.#gone = new WorkerExitedError(`worker ${name} exited with code ${code}${why}`, { cause })
+        this.#gone ??= new WorkerExitedError(`worker ${name} exited with code ${code}${why}`, { cause })
         resolve(this.#gone)
       })
     })
@@ -115,6 +145,11 @@ export class WorkerLink<F extends WorkerFunctions> {
 
   /** Ends the thread at once; calls in flight reject. Resolves when it is gone. */
   async terminate(): Promise<void> {
+    if (this.#gone === undefined && this.#endsItself) {
+      this.#gone = new WorkerExitedError(`worker ${this.name} was given up`)
+      this.#worker.unref()
+      this.#giveUp(this.#gone)
+    }
     if (this.#gone === undefined) await this.#worker.terminate()
     await this.exited
   }
@@ -127,32 +162,48 @@ export function serveWorker(functions: WorkerFunctions): void {
     port.on('message', (message: PortMessage) => {
       if (message.kind === 'abort') controller.abort()
     })
-    let sentAt = 0
-    const run: Run = {
-      signal: controller.signal,
-      unit(share) {
-        const now = performance.now()
-        if (now - sentAt < PROGRESS_INTERVAL_MS) return
-        sentAt = now
-        port.postMessage({ kind: 'progress', share } satisfies PortMessage)
-      },
-    }
-    try {
-      const known = functions[method] as ((args: unknown, run: Run) => unknown) | undefined
-      if (known === undefined) throw new Error(`the worker has no function ${method}`)
-      return { ok: true, value: await known(args, run) }
-    } catch (error) {
-      return { ok: false, error: toErrorObject(error) }
-    } finally {
-      port.close()
-    }
+    const tell = (share: number): void => port.postMessage({ kind: 'progress', share } satisfies PortMessage)
+    const reply = await answer(functions, method, args, controller.signal, tell)
+    port.close()
+    return reply
   }
   expose(dispatch, nodeEndpoint(mainPort()))
 }
 
-/** Worker side: no more calls; the thread ends when nothing else keeps it alive. Call it after the last reply has left. */
-export function endWorker(): void {
+/** Worker side of one call: runs the function, tells of its progress now and then, and never throws. */
+export async function answer(
+  functions: WorkerFunctions,
+  method: string,
+  args: unknown,
+  signal: AbortSignal,
+  tell: (share: number) => void,
+): Promise<Reply> {
+  let sentAt = 0
+  const run: Run = {
+    signal,
+    unit(share) {
+      const now = performance.now()
+      if (now - sentAt < PROGRESS_INTERVAL_MS) return
+      sentAt = now
+      tell(share)
+    },
+  }
+  try {
+    const known = functions[method] as ((args: unknown, run: Run) => unknown) | undefined
+    if (known === undefined) throw new Error(`the worker has no function ${method}`)
+    return { ok: true, value: await known(args, run) }
+  } catch (error) {
+    return { ok: false, error: toErrorObject(error) }
+  }
+}
+
+/**
+ * Worker side: no more calls; the thread ends when nothing else keeps it alive, or at once of an error. Call it after the last reply
+ * has left.
+ */
+export function endWorker(error?: Error): void {
   mainPort().close()
+  if (error !== undefined) throw error
 }
 
 function mainPort(): MessagePort {

@@ -24,7 +24,8 @@ const PARTITION_TRANSITIONS: Readonly<Record<PartitionState, readonly PartitionS
   pending: ['synthesizing', 'failed'],
   /** Back to `pending` when its worker died. */
   synthesizing: ['synth_done', 'pending', 'failed'],
-  synth_done: ['gpu', 'failed'],
+  /** Back to `pending` when no GPU could do it: the CPU device needs other memory. */
+  synth_done: ['gpu', 'pending', 'failed'],
   /** Back to `synth_done` when the device failed: the witness is kept. */
   gpu: ['done', 'synth_done', 'failed'],
   /** Back to `pending` when the finished proof failed verification. */

@@ -5,7 +5,7 @@
 import type { Circuits, LoadedCircuit } from '../budget/circuits.ts'
 import type { Reservation } from '../budget/memory-budget.ts'
 import type { CompactWitness } from '../circuit/shape.ts'
-import type { GpuPool } from '../device/gpu-pool.ts'
+import type { DeviceRole, GpuPool } from '../device/gpu-pool.ts'
 import { GpuValidationError, ProverError, type ProverErrorCode, SynthesisError, toErrorObject } from '../errors.ts'
 import type { PartitionInput } from '../synthesis/partition-input.ts'
 import type { Synthesizer } from '../synthesis/synthesis-pool.ts'
@@ -22,6 +22,8 @@ export interface PartitionSteps {
   started(partition: Partition): void
   memory(partition: Partition, state: 'waiting' | 'granted', bytes: number): void
   retry(partition: Partition, attempt: number, error: ProverError): void
+  /** No GPU can do it: the CPU device does. */
+  fellBack(partition: Partition, error: ProverError): void
   /** A device took it. */
   placed(partition: Partition): void
   progressed(partition: Partition): void
@@ -47,6 +49,13 @@ const PASSING: ReadonlySet<ProverErrorCode> = new Set([
   'ERR_GPU_OUT_OF_MEMORY',
 ])
 
+/** Faults after which the stand-in may do what the devices could not. */
+const FAULTS_OF_DEVICES: ReadonlySet<ProverErrorCode> = new Set([
+  ...PASSING,
+  'ERR_GPU_UNAVAILABLE',
+  'ERR_GPU_VALIDATION',
+])
+
 /** @throws `partition.job.signal.reason` once the job is aborted, else what made the partition fail */
 export async function provePartition(
   steps: PartitionSteps,
@@ -54,20 +63,47 @@ export async function provePartition(
   input: PartitionInput,
 ): Promise<ProvedPartition> {
   const { job } = partition
-  using room = await reserve(steps, partition)
+  const { role, why } = steps.circuits.placement(job.circuitId)
+  if (role === 'standIn') {
+    if (why !== undefined) steps.fellBack(partition, why)
+    return proveOn('standIn', steps, partition, input)
+  }
+  try {
+    return await proveOn('device', steps, partition, input)
+  } catch (error) {
+    // It comes back to the start, since the stand-in has other memory: what the devices' turn held is free by now.
+    const fallsBack = ProverError.is(error) && FAULTS_OF_DEVICES.has(error.code)
+    if (!fallsBack || job.signal.aborted || !steps.circuits.standsIn(job.circuitId)) throw error
+    if (partition.state !== 'pending') partition.move('pending')
+    partition.synthesisShare = 0
+    steps.fellBack(partition, error)
+    return proveOn('standIn', steps, partition, input)
+  }
+}
+
+async function proveOn(
+  role: DeviceRole,
+  steps: PartitionSteps,
+  partition: Partition,
+  input: PartitionInput,
+): Promise<ProvedPartition> {
+  const { job } = partition
+  using room = await reserve(steps, partition, role)
   // Both need nothing of each other; what fails first stops the other, and both have stopped before the memory goes.
+  const stop = new AbortController()
+  const signal = AbortSignal.any([job.signal, stop.signal])
   const loadedAt = job.clock.now()
   let loadMs = 0
   const [circuit, witness] = await together(
-    (error) => job.abort(error),
-    attempts(steps, partition, () => room.use.load({ signal: job.signal, unit: () => {} })).then((loaded) => {
+    (error) => stop.abort(error),
+    attempts(steps, partition, () => room.use.load({ signal, unit: () => {} }), signal).then((loaded) => {
       loadMs = job.clock.now() - loadedAt
       return loaded
     }),
-    synthesize(steps, partition, input),
+    synthesize(steps, partition, input, signal),
   )
   room.turn.synthesized()
-  const proof = await proveOnDevice(steps, partition, circuit, witness, room)
+  const proof = await proveOnDevice(role, steps, partition, circuit, witness, room)
   return { proof, circuit, loadMs }
 }
 
@@ -77,9 +113,10 @@ interface Room extends Disposable {
   readonly turn: { synthesized(): void; leave(): void }
 }
 
-async function reserve(steps: PartitionSteps, partition: Partition): Promise<Room> {
+async function reserve(steps: PartitionSteps, partition: Partition, role: DeviceRole): Promise<Room> {
   const { job } = partition
-  const use = steps.circuits.use(job.circuitId, () => job.rank)
+  const { circuits } = steps
+  const use = role === 'device' ? circuits.use(job.circuitId, () => job.rank) : circuits.useStandIn(job.circuitId)
   let waited = false
   try {
     const turn = await steps.scheduler.turn({
@@ -117,14 +154,19 @@ async function reserve(steps: PartitionSteps, partition: Partition): Promise<Roo
   }
 }
 
-function synthesize(steps: PartitionSteps, partition: Partition, input: PartitionInput): Promise<CompactWitness> {
+function synthesize(
+  steps: PartitionSteps,
+  partition: Partition,
+  input: PartitionInput,
+  signal: AbortSignal,
+): Promise<CompactWitness> {
   const { job } = partition
-  return attempts(steps, partition, async () => {
+  const step = async (): Promise<CompactWitness> => {
     partition.move('synthesizing')
     try {
       const witness = await steps.synthesizer.synthesize(input, {
         priority: job.rank,
-        signal: job.signal,
+        signal,
         onProgress: (share) => {
           partition.synthesisShare = share
           steps.progressed(partition)
@@ -136,13 +178,15 @@ function synthesize(steps: PartitionSteps, partition: Partition, input: Partitio
       return witness
     } catch (error) {
       partition.synthesisShare = 0
-      if (isPassing(error) && !job.signal.aborted) partition.move('pending')
-      throw typed(error, job.signal, (message, cause) => new SynthesisError(message, { cause }))
+      if ((isPassing(error) || signal.aborted) && !job.signal.aborted) partition.move('pending')
+      throw typed(error, signal, (message, cause) => new SynthesisError(message, { cause }))
     }
-  })
+  }
+  return attempts(steps, partition, step, signal)
 }
 
 function proveOnDevice(
+  role: DeviceRole,
   steps: PartitionSteps,
   partition: Partition,
   circuit: LoadedCircuit,
@@ -151,12 +195,12 @@ function proveOnDevice(
 ): Promise<Uint8Array> {
   const { job } = partition
   const bytes = witness.inputs.byteLength + witness.bits.byteLength + witness.wide.byteLength
-  const { keepPoints } = steps.circuits.require(job.circuitId)
+  const keepPoints = role === 'device' && steps.circuits.require(job.circuitId).keepPoints
   return attempts(steps, partition, async () => {
     steps.witnessBytes(bytes)
     const occupant = { jobId: job.id, partition: partition.index }
     using device = await steps.pool
-      .acquire(occupant, () => job.rank, job.signal)
+      .acquire(occupant, () => job.rank, job.signal, role)
       .finally(() => steps.witnessBytes(-bytes))
     partition.gpu = device.ordinal
     partition.move('gpu')
@@ -172,6 +216,8 @@ function proveOnDevice(
           steps.progressed(partition)
         },
       })
+      // What the stand-in loaded was counted with this partition, and is not to outlive it.
+      if (role === 'standIn') await device.client.forget(job.circuitId)
       const [proof] = proofs
       if (proof === undefined || proofs.length !== 1) throw new Error(`${proofs.length} proofs came back for 1 witness`)
       device.succeeded()
@@ -181,7 +227,8 @@ function proveOnDevice(
       return proof
     } catch (error) {
       partition.gpuShare = 0
-      if (isPassing(error) && !job.signal.aborted) partition.move('synth_done')
+      const again = isPassing(error) || (role === 'device' && steps.circuits.standsIn(job.circuitId))
+      if (again && !job.signal.aborted) partition.move('synth_done')
       throw typed(error, job.signal, (message, cause) => new GpuValidationError(message, { cause }))
     }
   })
@@ -192,12 +239,13 @@ export async function attempts<T>(
   steps: Pick<PartitionSteps, 'retry'>,
   partition: Partition,
   step: () => Promise<T>,
+  signal: AbortSignal = partition.job.signal,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await step()
     } catch (error) {
-      if (!isPassing(error) || attempt === MAX_ATTEMPTS || partition.job.signal.aborted) throw error
+      if (!isPassing(error) || attempt === MAX_ATTEMPTS || signal.aborted) throw error
       steps.retry(partition, attempt + 1, error)
     }
   }

@@ -51,6 +51,10 @@ export function reportedSteps(sources: StepSources): PartitionSteps {
       logger.warn({ jobId: job.id, partition: index, attempt, err: error }, 'partition is tried again')
       events.emit('retry', { job: job.ref, index, attempt, error })
     },
+    fellBack({ job, index }, error) {
+      logger.warn({ jobId: job.id, partition: index, err: error }, 'partition goes to the CPU device')
+      events.emit('fallback', { job: job.ref, index, error })
+    },
     placed({ job, index }) {
       if (fallback !== undefined) events.emit('fallback', { job: job.ref, index, error: fallback })
     },

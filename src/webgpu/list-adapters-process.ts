@@ -21,7 +21,10 @@ async function report(): Promise<AdapterReport> {
     await webgpu.create([`adapter=${NO_ADAPTER}`]).requestAdapter({})
     return { adapters: [] }
   } catch (error) {
-    const adapters = [...(error as Error).message.matchAll(LINE)].map(([, backend = '', name = '']) => ({ backend, name }))
+    const adapters = [...(error as Error).message.matchAll(LINE)].map(([, backend = '', name = '']) => ({
+      backend,
+      name,
+    }))
     return { adapters }
   }
 }

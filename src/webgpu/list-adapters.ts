@@ -40,7 +40,10 @@ export async function listAdapters(signal?: AbortSignal): Promise<AdapterList> {
 
 function askProcess(signal: AbortSignal | undefined): Promise<AdapterReport> {
   return new Promise((resolve) => {
-    const child = fork(workerFile('webgpu/list-adapters-process.js'), [], { execArgv: [], stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
+    const child = fork(workerFile('webgpu/list-adapters-process.js'), [], {
+      execArgv: [],
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    })
     let report: AdapterReport | undefined
     const stop = (): void => void child.kill('SIGKILL')
     const timer = setTimeout(stop, LIST_LIMIT_MS)

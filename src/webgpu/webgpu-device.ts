@@ -171,7 +171,8 @@ export class WebGpuDevice implements ProvingDevice {
       const scalars = await ownHandle(GpuAssignment, assignment).scalars(query, first, count)
       try {
         const part: Run = { signal: run.signal, unit: (share) => run.unit((i + share) / assignments.length) }
-        sums.push(await multiexp(this.gpu, group, buffer, scalars.buffer, scalars.first, count, part))
+        const sum = multiexp(this.gpu, group, buffer, scalars.buffer, scalars.first, count, part)
+        sums.push((await Promise.all([sum, scalars.ready]))[0])
       } finally {
         scalars.release()
       }

@@ -4,7 +4,8 @@
  */
 import type { CircuitId } from '../../src/circuit/circuit-id.ts'
 import type { CompactWitness } from '../../src/circuit/shape.ts'
-import type { Batch, BatchResult, DeviceClient, DeviceInfo } from '../../src/device/device-client.ts'
+import type { Batch, BatchResult, DeviceClient } from '../../src/device/device-client.ts'
+import type { DeviceInfo } from '../../src/device/device-spec.ts'
 import type { CallOptions } from '../../src/device/worker-link.ts'
 import { createEngine, type Engine, type EngineModules } from '../../src/engine.ts'
 import { WorkerExitedError } from '../../src/errors.ts'
@@ -154,6 +155,11 @@ export class FakeDeviceClient implements DeviceClient {
   async warm({ circuitId }: { circuitId: CircuitId }, options: CallOptions): Promise<void> {
     if (this.#gone !== undefined) throw this.#gone
     await this.#race(this.#machine.work('warm', circuitId, options, () => this.die('it was told to die')))
+  }
+
+  async warmUp(signal: AbortSignal): Promise<void> {
+    this.#machine.log.push('warm-up')
+    await aborted(signal).catch(() => this.#machine.log.push('warm-up ends'))
   }
 
   async forget(circuitId: CircuitId): Promise<void> {

@@ -1,41 +1,109 @@
-/** Which devices the `gpu` options give, and how a stand-in is told of. */
+/** Which devices the `gpu` options give on machines with various adapters, and how a stand-in is told of. */
 import { describe, expect, test } from 'vitest'
-import { planDevices } from '../../src/device/open-devices.ts'
+import { type DevicePlan, planDevices } from '../../src/device/open-devices.ts'
 import { createEngine } from '../../src/engine.ts'
-import { GpuUnavailableError } from '../../src/errors.ts'
+import { GpuUnavailableError, InvalidOptionsError } from '../../src/errors.ts'
 import { type GpuOptions, resolveOptions } from '../../src/options.ts'
+import type { AdapterList } from '../../src/webgpu/list-adapters.ts'
 import { FakeMachine, recordEvents } from '../support/fake-device.ts'
 import { window3Request } from '../support/fixtures.ts'
 
-const plan = (gpu: GpuOptions) => planDevices(resolveOptions({ gpu }))
+const NONE: AdapterList = { adapters: [] }
+const card = (name: string, copy = 0, copies = 1, software = false) => ({
+  name,
+  backend: 'vulkan',
+  software,
+  copy,
+  copies,
+})
+const SWIFTSHADER: AdapterList = { adapters: [card('SwiftShader Device', 0, 1, true)] }
+const TWINS: AdapterList = {
+  adapters: [card('NVIDIA H200', 0, 2), card('NVIDIA H200', 1, 2), card('Arc A770'), card('llvmpipe', 0, 1, true)],
+}
 
-describe('devices', () => {
-  test('auto and cpu give the CPU device, and say why there is no GPU', () => {
-    expect(plan({})).toMatchObject({ slots: [{ name: 'CPU (WebAssembly)' }], gpuUnavailable: expect.any(String) })
-    expect(plan({ devices: 'cpu', fallback: 'never' }).slots.length).toBe(1)
-    expect(plan({}).fallback).toBeUndefined()
+const plan = (gpu: GpuOptions, list = NONE): Promise<DevicePlan> =>
+  planDevices(resolveOptions({ gpu }), undefined, async () => list)
+const names = async (gpu: GpuOptions, list = TWINS) => (await plan(gpu, list)).slots.map(({ name }) => name)
+
+describe('without a GPU', () => {
+  test('auto and cpu give the CPU device, and say why there is no GPU', async () => {
+    expect(await plan({})).toMatchObject({
+      slots: [{ name: 'CPU (WebAssembly)' }],
+      gpuUnavailable: expect.stringContaining('no adapter'),
+    })
+    expect((await plan({ devices: 'cpu', fallback: 'never' })).slots.length).toBe(1)
+    expect((await plan({})).fallback).toBeUndefined()
+    expect((await plan({})).standIn).toBeUndefined()
   })
 
-  test('GPUs asked for by name: the CPU device stands in, or there is an error', () => {
-    const devices = [{ adapter: 'Radeon' }, { adapter: 'Arc' }]
-    expect(plan({ devices }).fallback).toBeInstanceOf(GpuUnavailableError)
+  test('a software adapter is named as the reason, and taken only if it is allowed', async () => {
+    expect((await plan({}, SWIFTSHADER)).gpuUnavailable).toContain('SwiftShader Device, a software adapter')
+    expect(await names({ allowSoftware: true }, SWIFTSHADER)).toEqual(['SwiftShader Device'])
+  })
+
+  test('what keeps the package from loading is the reason', async () => {
+    expect((await plan({}, { adapters: [], reason: 'the package webgpu is not there' })).gpuUnavailable).toContain(
+      'the package webgpu is not there',
+    )
+  })
+
+  test('GPUs asked for by name: the CPU device stands in, or there is an error', async () => {
+    const devices = [{ adapter: 'Radeon' }, { adapter: 'Other' }]
+    expect((await plan({ devices })).fallback).toBeInstanceOf(GpuUnavailableError)
     for (const gpu of [{ devices, fallback: 'never' }, { fallback: 'never' }] as const) {
-      expect(() => plan(gpu)).toThrow(GpuUnavailableError)
+      await expect(plan(gpu)).rejects.toBeInstanceOf(GpuUnavailableError)
     }
-    expect(() => plan({ devices, fallback: 'never' })).toThrow('Radeon, Arc')
+    await expect(plan({ devices, fallback: 'never' })).rejects.toThrow('Radeon')
+  })
+})
+
+describe('with GPUs', () => {
+  test('auto takes every hardware one, and the CPU device stands by unless it may not', async () => {
+    expect(await names({})).toEqual(['NVIDIA H200', 'NVIDIA H200', 'Arc A770'])
+    expect(await names({ allowSoftware: true })).not.toContain('llvmpipe')
+    expect((await plan({}, TWINS)).standIn).toMatchObject({ kind: 'cpu', maxLog2Domain: 24 })
+    expect((await plan({ fallback: 'never' }, TWINS)).standIn).toBeUndefined()
   })
 
-  test('an engine that may not fall back is not created', async () => {
-    await expect(createEngine({ gpu: { fallback: 'never' } }, {})).rejects.toBeInstanceOf(GpuUnavailableError)
+  test('selectors take the first free one that matches, or the one of that number', async () => {
+    expect(await names({ devices: [{ adapter: 'arc' }] })).toEqual(['Arc A770'])
+    expect(await names({ devices: [{ adapter: 'H200' }, { adapter: 'H200' }] })).toEqual(['NVIDIA H200', 'NVIDIA H200'])
+    expect(await names({ devices: [{ ordinal: 2 }] })).toEqual(['Arc A770'])
   })
 
-  test('each partition that the CPU device stands in for is told of', async () => {
+  test('one that is missing is left out with its reason, or is an error', async () => {
+    const devices = [{ adapter: 'Arc' }, { adapter: 'Radeon' }]
+    const { slots } = await plan({ devices }, TWINS)
+    expect(slots.map(({ name }) => name)).toEqual(['Arc A770', 'Radeon'])
+    await expect(slots[1]?.start(new AbortController().signal)).rejects.toThrow('asked for: Radeon')
+    await expect(plan({ devices, fallback: 'never' }, TWINS)).rejects.toThrow('Radeon')
+  })
+
+  test('threads can have the first of identical cards only', async () => {
+    expect(await names({ isolation: 'thread' })).toEqual(['NVIDIA H200', 'Arc A770'])
+    await expect(
+      plan({ isolation: 'thread', devices: [{ adapter: 'H200', ordinal: 1 }] }, TWINS),
+    ).rejects.toBeInstanceOf(InvalidOptionsError)
+  })
+})
+
+describe('an engine', () => {
+  test('that may not fall back is not created without a GPU', async () => {
+    const gpu = { fallback: 'never', devices: [{ adapter: 'no such card' }] } as const
+    await expect(createEngine({ gpu }, {})).rejects.toBeInstanceOf(GpuUnavailableError)
+  })
+
+  test('tells of each partition that the CPU device stands in for', async () => {
     const machine = new FakeMachine()
     const fallback = new GpuUnavailableError('no GPU')
     const modules = machine.modules()
     const engine = await createEngine(undefined, {
       ...modules,
-      plan: (options) => ({ ...(modules.plan?.(options) ?? { slots: [] }), fallback, gpuUnavailable: 'none' }),
+      plan: async (options) => ({
+        ...((await modules.plan?.(options)) ?? { slots: [] }),
+        fallback,
+        gpuUnavailable: 'none',
+      }),
     })
     const seen = recordEvents(engine)
     await engine.prove(window3Request())

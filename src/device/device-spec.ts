@@ -1,0 +1,45 @@
+/** What a device is asked to be, and what it says of itself. All of it survives structured clone. */
+
+/** The WebAssembly device. */
+export interface CpuDeviceSpec {
+  readonly kind: 'cpu'
+  readonly threads: number
+  readonly relaxedSimd: 'auto' | 'enable' | 'never'
+}
+
+/** One adapter through WebGPU. */
+export interface WebGpuDeviceSpec {
+  readonly kind: 'webgpu'
+  /** The adapter's name as listed; the first adapter where it is absent. */
+  readonly adapter?: string | undefined
+  readonly allowSoftware: boolean
+  /** Limits instead of what the adapter offers. */
+  readonly requiredLimits?: Readonly<Record<string, number>> | undefined
+  /** Device memory that may be allocated; 'auto': as much as the driver gives. */
+  readonly memoryBytes: number | 'auto'
+}
+
+/** How a device is opened. */
+export type DeviceSpec = CpuDeviceSpec | WebGpuDeviceSpec
+
+/** What a device says of itself once its self-test passed. */
+export interface DeviceInfo {
+  readonly kind: 'cpu' | 'webgpu'
+  readonly name: string
+  /** Largest evaluation domain, as log2. */
+  readonly maxLog2Domain: number
+  /** Of a GPU. */
+  readonly adapter?: AdapterDetails
+}
+
+export interface AdapterDetails {
+  readonly vendor: string
+  readonly architecture: string
+  /** Name and version, in the driver's own words. */
+  readonly driver: string
+  readonly software: boolean
+  readonly limits: Readonly<Record<string, number>>
+}
+
+/** Device memory to count on until a device has given more: that of the smallest cards that are worth having. */
+export const ASSUMED_MEMORY_BYTES: number = 4 * 2 ** 30
