@@ -17,6 +17,13 @@ const HASHES_PER_WORKGROUP = 4
 /** Dispatches recorded into one unit. */
 const BATCHES_PER_UNIT = 32
 
+export interface QueryScalars {
+  readonly buffer: GPUBuffer
+  readonly first: number
+  readonly ready: Promise<unknown>
+  release(): void
+}
+
 export class GpuAssignment implements Assignment {
   readonly shape: GpuShape
   readonly #gpu: Gpu
@@ -148,13 +155,17 @@ export class GpuAssignment implements Assignment {
     this.#h = undefined
   }
 
-  /** Buffer and number of the first scalar of a query's range; a copy is released by the caller. */
-  async scalars(
-    query: Query,
-    first: number,
-    count: number,
-  ): Promise<{ buffer: GPUBuffer; first: number; release(): void }> {
-    const kept = (buffer: GPUBuffer, at: number) => ({ buffer, first: at, release: () => {} })
+  /**
+   * Buffer and number of the first scalar of a query's range. Work that is submitted after the call finds them there; `ready` tells when
+   * they are, or why not. A copy is released by the caller.
+   */
+  async scalars(query: Query, first: number, count: number): Promise<QueryScalars> {
+    const kept = (buffer: GPUBuffer, at: number) => ({
+      buffer,
+      first: at,
+      ready: Promise.resolve(),
+      release: () => {},
+    })
     if (query === 'l') return kept(this.#z, this.shape.shape.inputs + first)
     if (query === 'h') {
       if (this.#h === undefined) throw new Error('The quotient has not been computed.')
@@ -162,20 +173,15 @@ export class GpuAssignment implements Assignment {
     }
     const places = query === 'a' ? this.shape.aPlaces : this.shape.bPlaces
     const buffer = await this.#gpu.allocate(count * ELEMENT_BYTES, `scalars of ${query}`)
-    try {
-      await this.#gpu
-        .commands(`scalars of ${query}`)
-        .dispatch(gatherKernel, {
-          buffers: [this.#z, places, buffer],
-          params: [count, first],
-          workgroups: Math.ceil(count / 64),
-        })
-        .submit()
-    } catch (error) {
-      this.#gpu.release(buffer)
-      throw error
-    }
-    return { buffer, first: 0, release: () => this.#gpu.release(buffer) }
+    const ready = this.#gpu
+      .commands(`scalars of ${query}`)
+      .dispatch(gatherKernel, {
+        buffers: [this.#z, places, buffer],
+        params: [count, first],
+        workgroups: Math.ceil(count / 64),
+      })
+      .submit()
+    return { buffer, first: 0, ready, release: () => this.#gpu.release(buffer) }
   }
 
   release(): void {

@@ -101,8 +101,9 @@ export async function multiexp(
     set.own(await recordRounds(gpu, stream, group, adder, { points, sorted, scan, buckets, sums }))
     const reduced = await recordReduction(stream, adder, { sums, other, windows, v })
     recordExport(stream.commands, group, reduced, encoded, left)
-    await stream.finish()
-    return combineReduced(await gpu.download(encoded, 0, left * pointBytes), group, windows, window)
+    // The last unit is submitted at once, the copy behind it; both are waited for together.
+    const [, bytes] = await Promise.all([stream.finish(), gpu.download(encoded, 0, left * pointBytes)])
+    return combineReduced(bytes, group, windows, window)
   } finally {
     set.release()
   }

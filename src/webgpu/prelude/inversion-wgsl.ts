@@ -11,10 +11,10 @@
  * Bounds. |u| + |v| and |q| + |r| are at most 2^14 and digits balanced, so a column is at most 2^27 + 2^26 before its carry. f and g never
  * grow. d and e grow by at most p/2 a batch, 32 p in all: nothing beside the 2^11 p that the digits hold.
  *
- * Number of steps: for inputs 0 <= g <= f < 2^n, ⌊(45907 n + 26313) / 19929⌋ suffice (n = 381: 878; with negative g the same halving holds, and
- * the checks run values of both signs). There are 63 batches of 14 for Fq, 882 steps; 42, 588 steps, for Fr.
+ * Number of steps: for 0 <= g <= f < 2^n, ⌊(45907 n + 26313) / 19929⌋ suffice (Wuille, "safegcd-bounds"), hence the sign of a is taken out
+ * first. For Fq these are 878, here 63 batches of 14.
  */
-import { balanced, DIGIT_BITS, type DigitField, invert, mod, toDigits } from './digit-field.ts'
+import { DIGIT_BITS, type DigitField, invert, mod, toDigits } from './digit-field.ts'
 
 /** Divsteps that one matrix gathers: the bits of a digit. */
 const STEPS = DIGIT_BITS
@@ -59,10 +59,14 @@ export function inversionWgsl(field: DigitField): string {
     `  let m = (((low * ${negativeInverse}) & 16383) ^ 8192) - 8192;`,
     ...shifted((i) => `x * a.d${i} + y * b.d${i}${term(p[i] as number)}`),
     '}',
-    `// x^−1 R of a = x R with |a| < p; 0 of 0. \`batches\` is ${inversionBatches(field)}, given at run time so that no compiler unrolls.`,
+    `// x^−1 R of a = x R with |a| < p and digits as they are packed; 0 of 0. \`batches\` is ${inversionBatches(field)}, given at run time so that no compiler unrolls.`,
     `fn ${name}_invert(a: ${type}, batches: u32) -> ${type} {`,
     `  var f = ${type}_MODULUS;`,
-    '  var g = a;',
+    "  // Of the sign of a's highest digit that is not 0.",
+    '  var leading = a.d0;',
+    ...range(last).map((i) => `  leading = select(a.d${i + 1}, leading, a.d${i + 1} == 0);`),
+    '  let sign = select(1, -1, leading < 0);',
+    `  var g = ${name}_scale(a, sign);`,
     `  var d = ${type}_ZERO;`,
     `  var e = ${type}_R2;`,
     '  // −(δ + 1/2), δ = 1/2 at first.',
@@ -93,12 +97,8 @@ export function inversionWgsl(field: DigitField): string {
     '    d = next_d;',
     '  }',
     '  // f is ±1, and d already 0 where a was.',
-    `  return ${name}_tidy(${name}_scale(d, select(1, -1, (f.d0 & 16383) != 1)));`,
+    `  return ${name}_tidy(${name}_scale(d, select(sign, -sign, (f.d0 & 16383) != 1)));`,
     '}',
     '',
   ].join('\n')
 }
-
-/** R² mod p, balanced, as {@link inversionWgsl} starts from; for its test in integers. */
-export const startingFactor = (field: DigitField): bigint =>
-  balanced((1n << BigInt(2 * DIGIT_BITS * field.digits)) % field.modulus, field.modulus)
