@@ -151,6 +151,7 @@ export class Engine implements AsyncDisposable {
       gpuMemoryBytes: options.gpu.memoryBytes === 'auto' ? undefined : options.gpu.memoryBytes,
       devices: () => this.#pool?.devices ?? [],
       standIn: () => this.#pool?.standIn,
+      noDevice: () => this.#pool?.noDevice('device'),
       clients: () => this.#pool?.clients ?? [],
       onEvent: (event) => this.#events.emit('srs', event),
     })

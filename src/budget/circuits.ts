@@ -27,6 +27,8 @@ export interface CircuitsOptions {
   /** Of a GPU, where it is known. */
   readonly gpuMemoryBytes?: number | undefined
   readonly devices: () => readonly DeviceInfo[]
+  /** Why there is no device, once there is none. */
+  readonly noDevice?: (() => ProverError | undefined) | undefined
   /** What does the work that no device can do. */
   readonly standIn?: (() => DeviceInfo | undefined) | undefined
   readonly clients: () => readonly DeviceClient[]
@@ -109,12 +111,12 @@ export class Circuits {
   }
 
   /** Why a circuit can never be proved here, if that is so: unknown, larger than every device, or than the whole budget. */
-  refusal(circuitId: CircuitId): UnsupportedProofError | BudgetExceededError | undefined {
+  refusal(circuitId: CircuitId): ProverError | undefined {
     const refusal = this.#refusalOn('device', circuitId)
     return refusal !== undefined && this.standsIn(circuitId) ? undefined : refusal
   }
 
-  #refusalOn(role: DeviceRole, circuitId: CircuitId): UnsupportedProofError | BudgetExceededError | undefined {
+  #refusalOn(role: DeviceRole, circuitId: CircuitId): ProverError | undefined {
     const size = circuitSize(circuitId)
     if (size === undefined) {
       return new UnsupportedProofError(`circuit ${circuitId} can't be proved by this version`, {
@@ -122,6 +124,8 @@ export class Circuits {
       })
     }
     const infos = this.#infos(role)
+    const none = this.#options.noDevice?.()
+    if (role === 'device' && infos.length === 0 && none !== undefined) return none
     const most = Math.max(0, ...infos.map(({ maxLog2Domain }) => maxLog2Domain))
     if (size.log2Domain > most) {
       const names = infos.map(({ name }) => name).join(', ')

@@ -1,0 +1,118 @@
+/**
+ * One scenario with the built package on the software GPU, in a process of its own that must end by itself:
+ * `node webgpu-child.js NAME PARAMETERS VECTORS`, with the variables of the driver set. Prints one JSON object.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { WorkerDeviceClient } from '../../dist/device/device-client.js'
+import { planDevices } from '../../dist/device/open-devices.js'
+import { createEngine } from '../../dist/engine.js'
+import { Engine, ProverError } from '../../dist/index.js'
+
+const [, , scenario, parameterCache, vectors] = process.argv
+const { registered_proof, miner_id, randomness, sectors } = JSON.parse(
+  readFileSync(join(vectors, 'request.json'), 'utf8'),
+)
+const request = {
+  kind: 'window-post',
+  registeredProof: registered_proof,
+  minerId: BigInt(miner_id),
+  partitionIndex: 0,
+  randomness: Buffer.from(randomness, 'hex'),
+  vanillaProofs: sectors.map(({ vanilla }) => new Uint8Array(readFileSync(join(vectors, vanilla)))),
+}
+const options = { parameterCache, allowDevelopmentParameters: true, cpu: { threads: 1 } }
+const gpu = { allowSoftware: true }
+
+const faultWorker = new URL('./gpu-fault-worker.js', import.meta.url)
+
+/** Plans a GPU whose process is to suffer a fault. */
+const faulty = (fault) => async (resolved, signal) => {
+  const plan = await planDevices(resolved, signal)
+  const environment = { WGZK_TEST_FAULT: fault }
+  const spec = { kind: 'webgpu', allowSoftware: true, memoryBytes: fault === 'out-of-memory' ? 2 ** 16 : 'auto' }
+  const start = (stop) =>
+    WorkerDeviceClient.start(spec, 'faulty', { file: faultWorker, isolation: 'process', environment, signal: stop })
+  return { ...plan, slots: [{ name: 'faulty', start }] }
+}
+
+const outcome = (promise) =>
+  promise.then(
+    ({ verified, proof }) => ({ verified, length: proof.length }),
+    (error) => ({ code: ProverError.is(error) ? error.code : undefined, message: error.message }),
+  )
+
+/** What an engine tells while it does something. */
+async function watched(engine, work) {
+  const events = []
+  for (const name of ['retry', 'fallback']) engine.on(name, ({ error }) => events.push(`${name} ${error.code}`))
+  engine.on('gpu', ({ state }) => events.push(`gpu ${state}`))
+  const result = await work()
+  const status = engine.status()
+  await engine.close()
+  return {
+    ...result,
+    events,
+    gpus: status.gpus,
+    gpuUnavailable: status.gpuUnavailable,
+    used: engine.status().memory.usedBytes,
+  }
+}
+
+const scenarios = {
+  /** As an embedder does it; then a job that is aborted while the device has it. */
+  async process() {
+    const engine = await Engine.create({ ...options, gpu })
+    return watched(engine, async () => {
+      const from = performance.now()
+      const first = await outcome(engine.prove(request))
+      const proveMs = performance.now() - from
+      const abort = new AbortController()
+      engine.on('partition', ({ state }) => {
+        if (state === 'gpu') setTimeout(() => abort.abort(new Error('enough')), 100)
+      })
+      const aborted = await outcome(engine.prove({ ...request, priority: 'critical' }, { signal: abort.signal }))
+      const capability = engine.capabilities().find(({ circuitId }) => circuitId === 'wpost-2k')
+      return { first, proveMs, aborted, capability }
+    })
+  },
+  async thread() {
+    const engine = await Engine.create({ ...options, gpu: { ...gpu, isolation: 'thread', fallback: 'never' } })
+    return watched(engine, async () => ({ first: await outcome(engine.prove(request)) }))
+  },
+  /** Two processes, each with a device of its own, prove the two partitions of one request at once. */
+  async two() {
+    const engine = await createEngine(
+      { ...options, gpu: { ...gpu, fallback: 'never' } },
+      {
+        plan: async (resolved, signal) => {
+          const { slots } = await planDevices(resolved, signal)
+          return { slots: [...slots, ...slots] }
+        },
+      },
+    )
+    // The other one may still be starting.
+    while (engine.status().gpus.some(({ state }) => state === 'starting')) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    let most = 0
+    engine.on('partition', () => {
+      most = Math.max(most, engine.status().gpus.filter(({ state }) => state === 'proving').length)
+    })
+    return watched(engine, async () => ({ first: await outcome(engine.prove(request)), most }))
+  },
+  /** A GPU with a fault: each try fails, and the CPU device does the work. */
+  async fault(fault) {
+    const engine = await createEngine({ ...options, gpu }, { plan: faulty(fault) })
+    return watched(engine, async () => ({ first: await outcome(engine.prove(request)) }))
+  },
+  /** The same, but nothing stands in. */
+  async strict(fault) {
+    const engine = await createEngine({ ...options, gpu: { ...gpu, fallback: 'never' } }, { plan: faulty(fault) })
+    return watched(engine, async () => ({ first: await outcome(engine.prove(request)) }))
+  },
+}
+
+const [name, fault] = scenario.split(':')
+const result = await scenarios[name](fault)
+console.log(JSON.stringify({ ...result, resources: process.getActiveResourcesInfo() }))
