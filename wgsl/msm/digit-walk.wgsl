@@ -1,10 +1,12 @@
-// Walks over the digits of one scalar a thread and calls `entry(bucket, slot, operand)` for each that is not 0. Bucket
-// `w · 2^(window − 1) + |d| − 1` holds the points whose digit in window w is ±d; the operand is the point's number with its sign.
+// Walks over the digits of one scalar a thread and calls `entry(bucket, slot, operand)` for each that is not 0, in the windows from
+// `first_window` up to `end_window`. Bucket `(w − first_window) · 2^(window − 1) + |d| − 1` holds the points whose digit in window w is
+// ±d; the operand is the point's number with its sign.
 struct MsmParams {
   // Points of this tile.
   points: u32,
   window: u32,
-  windows: u32,
+  first_window: u32,
+  end_window: u32,
   // Number of the tile's first scalar in the buffer of scalars.
   first: u32,
 }
@@ -16,13 +18,14 @@ fn walk_digits(i: u32) {
   if (negative) { scalar = other; }
   let half = 1u << (params.window - 1u);
   var carry = 0u;
-  for (var w = 0u; w < params.windows; w++) {
+  for (var w = 0u; w < params.end_window; w++) {
     let value = (scalar.low.x & (2u * half - 1u)) + carry;
     scalar = shifted(scalar, params.window);
     let over = value > half;
     carry = u32(over);
     let magnitude = select(value, 2u * half - value, over);
-    if (magnitude == 0u) { continue; }
-    entry(w * half + magnitude - 1u, w * params.points + i, i | select(0u, 0x80000000u, over != negative));
+    if (magnitude == 0u || w < params.first_window) { continue; }
+    let row = w - params.first_window;
+    entry(row * half + magnitude - 1u, row * params.points + i, i | select(0u, 0x80000000u, over != negative));
   }
 }

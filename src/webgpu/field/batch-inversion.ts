@@ -10,8 +10,18 @@ import { FQ } from '../prelude/digit-field.ts'
 import { inversionBatches, inversionWgsl } from '../prelude/inversion-wgsl.ts'
 
 const PER_THREAD = 16
-/** Threads that a large GPU runs at once without slowing any; an inversion takes as long as some 35 multiplications. */
+/**
+ * Most elements that are inverted one by one: as many threads as a large GPU runs at once without slowing any. A smaller one gets fewer, such that
+ * they take it about as long: an inversion costs as much as some 35 multiplications, 6 additions of points.
+ */
 const INVERSIONS = 2 ** 13
+const LEAST_INVERSIONS = 32
+/** Of the work of a unit. */
+const INVERSIONS_SHARE = 2 ** -12
+
+const inversionsOn = (gpu: Gpu): number =>
+  Math.max(LEAST_INVERSIONS, Math.min(INVERSIONS, Math.ceil(gpu.pace.limit * INVERSIONS_SHARE)))
+
 const ELEMENT_BYTES = 48
 const WORKGROUP = 64
 
@@ -59,7 +69,7 @@ export class BatchInversion {
   }
 
   /** @param inversions how many elements are inverted one by one at most */
-  static async create(gpu: Gpu, count: number, inversions: number = INVERSIONS): Promise<BatchInversion> {
+  static async create(gpu: Gpu, count: number, inversions: number = inversionsOn(gpu)): Promise<BatchInversion> {
     const levels: { inverses: GPUBuffer; totals: GPUBuffer | undefined }[] = []
     try {
       for (let most = Math.max(1, count); ; ) {

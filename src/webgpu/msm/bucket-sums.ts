@@ -40,8 +40,8 @@ export interface RoundBuffers {
   readonly sorted: SortedEntries
   readonly scan: Scan
   readonly buckets: number
-  /** Bucket sums, infinity where a bucket has no entry. */
-  readonly sums: GPUBuffer
+  /** Sums of these buckets, infinity beforehand. */
+  readonly sums: BufferRange
 }
 
 /**

@@ -16,7 +16,7 @@ import { recordReduction, reducedPoints, reductionAdditions } from './bucket-red
 import { bucketSumsKernels, recordRounds, roundsWork } from './bucket-sums.ts'
 import { addSums, combineReduced } from './combine.ts'
 import { Scan } from './scan.ts'
-import { SORT_KERNELS, sortEntries } from './sort-entries.ts'
+import { bucketsOf, SORT_KERNELS, sortEntries } from './sort-entries.ts'
 
 const SCALAR_BITS = 255
 
@@ -41,16 +41,26 @@ export function windowBits(points: number): number {
   return best
 }
 
-/** Points whose entries and sums of pairs fit one binding each; a power of two. */
+/** Points that fit one binding, with the sums of their pairs in one window at least; a power of two. */
 export function maxPoints(gpu: Gpu, group: Group): number {
-  let points = 8
-  for (let next = 16; next <= 2 ** 26; next *= 2) {
-    const entries = Math.ceil(SCALAR_BITS / windowBits(next)) * next
-    const largest = Math.max(4 * entries, (entries / 2) * POINT_BYTES[group], next * POINT_BYTES[group])
-    if (largest > gpu.limits.maxStorageBufferBindingSize) break
-    points = next
-  }
-  return points
+  return 2 ** Math.min(26, Math.floor(Math.log2(gpu.limits.maxStorageBufferBindingSize / POINT_BYTES[group])))
+}
+
+/** The least number of equal runs of windows such that the first round's sums of pairs of each fit one binding. */
+function windowRuns(
+  gpu: Gpu,
+  group: Group,
+  { windows, window, count, most }: { windows: number; window: number; count: number; most: number },
+): [from: number, to: number][] {
+  // Allocations are rounded up by an eighth at most.
+  const pairs = ((gpu.limits.maxStorageBufferBindingSize / POINT_BYTES[group]) * 8) / 9
+  // Half of the entries, and half a pair more for a bucket with an odd number of them.
+  const fit = Math.max(1, Math.min(most, Math.floor((2 * pairs) / (count + 2 ** (window - 1)))))
+  const runs = Math.ceil(windows / fit)
+  return Array.from({ length: runs }, (_, k) => [
+    Math.floor((windows * k) / runs),
+    Math.floor((windows * (k + 1)) / runs),
+  ])
 }
 
 export interface MultiexpOptions {
@@ -58,6 +68,8 @@ export interface MultiexpOptions {
   readonly tilePoints?: number
   /** Bits of a window. @default {@link windowBits} of the count */
   readonly window?: number
+  /** Largest number of windows that are summed together. @default what fits a binding */
+  readonly windowsAtOnce?: number
   /** Largest number of pairs added in one slice. @default by the number of entries */
   readonly slicePairs?: number
 }
@@ -83,27 +95,49 @@ export async function multiexp(
   const window = options.window ?? windowBits(count)
   const windows = Math.ceil(SCALAR_BITS / window)
   const v = window - 1
-  const buckets = windows * 2 ** v
-  const pointBytes = POINT_BYTES[group]
+  const bucketBytes = 2 ** v * POINT_BYTES[group]
+  const runs = windowRuns(gpu, group, { windows, window, count, most: options.windowsAtOnce ?? windows })
   await gpu.prepare(multiexpKernels(group))
   const set = new BufferSet(gpu)
   try {
-    const adder = set.own(await BatchAffine.create(gpu, group, options.slicePairs ?? sliceSize(group, windows * count)))
-    const scan = set.own(await Scan.create(gpu, buckets))
-    const sums = await set.allocate(buckets * pointBytes, 'bucket sums')
-    const other = await set.allocate(buckets * pointBytes, 'reduced buckets')
+    const entries = Math.max(...runs.map(([from, to]) => to - from)) * count
+    const adder = set.own(await BatchAffine.create(gpu, group, options.slicePairs ?? sliceSize(group, entries)))
+    const sums = await set.allocate(windows * bucketBytes, 'bucket sums')
+    const other = await set.allocate(windows * bucketBytes, 'reduced buckets')
     const left = windows * reducedPoints(v)
-    const encoded = await set.allocate(left * pointBytes, 'encoded sums')
-    const digits = { scalars, first, count, window, windows, buckets }
-    const sorted = await sortEntries(gpu, set, scan, digits, { buffer: sums, bytes: buckets * pointBytes })
-    const work = roundsWork(group, sorted) + ADDITION_COST[group] * reductionAdditions(windows, v)
-    const stream = new UnitStream(gpu, 'multiexp', run, work)
-    set.own(await recordRounds(gpu, stream, group, adder, { points, sorted, scan, buckets, sums }))
-    const reduced = await recordReduction(stream, adder, { sums, other, windows, v })
-    recordExport(stream.commands, group, reduced, encoded, left)
-    // The last unit is submitted at once, the copy behind it; both are waited for together.
-    const [, bytes] = await Promise.all([stream.finish(), gpu.download(encoded, 0, left * pointBytes)])
-    return combineReduced(bytes, group, windows, window)
+    const encoded = await set.allocate(left * POINT_BYTES[group], 'encoded sums')
+    // Zero words are infinity.
+    await gpu
+      .commands('clear buckets')
+      .clear(sums, 0, windows * bucketBytes)
+      .submit()
+    const reduction = ADDITION_COST[group] * reductionAdditions(windows, v)
+    for (const [k, [from, to]] of runs.entries()) {
+      const last = k === runs.length - 1
+      const part: Run = { signal: run.signal, unit: (share) => run.unit((k + share) / runs.length) }
+      const digits = { scalars, first, count, window, from, to }
+      const range = { buffer: sums, offset: from * bucketBytes, size: (to - from) * bucketBytes }
+      const used = new BufferSet(gpu)
+      try {
+        const scan = used.own(await Scan.create(gpu, bucketsOf(digits)))
+        const sorted = await sortEntries(gpu, used, scan, digits)
+        const stream = new UnitStream(gpu, 'multiexp', part, roundsWork(group, sorted) + (last ? reduction : 0))
+        const round = { points, sorted, scan, buckets: bucketsOf(digits), sums: range }
+        used.own(await recordRounds(gpu, stream, group, adder, round))
+        if (!last) {
+          await stream.finish()
+          continue
+        }
+        const reduced = await recordReduction(stream, adder, { sums, other, windows, v })
+        recordExport(stream.commands, group, reduced, encoded, left)
+        // The last unit is submitted at once, the copy behind it; both are waited for together.
+        const [, bytes] = await Promise.all([stream.finish(), gpu.download(encoded, 0, left * POINT_BYTES[group])])
+        return combineReduced(bytes, group, windows, window)
+      } finally {
+        used.release()
+      }
+    }
+    throw new Error('A sum has at least one run of windows.')
   } finally {
     set.release()
   }

@@ -44,10 +44,13 @@ export interface Digits {
   readonly count: number
   /** Bits of a window. */
   readonly window: number
-  readonly windows: number
-  /** Of all windows. */
-  readonly buckets: number
+  /** Windows to take: from the first number up to the second. */
+  readonly from: number
+  readonly to: number
 }
+
+/** Buckets of the windows taken. */
+export const bucketsOf = ({ window, from, to }: Digits): number => (to - from) * 2 ** (window - 1)
 
 export interface SortedEntries {
   /** A point's number a word, its sign in the top bit. */
@@ -64,37 +67,28 @@ export interface SortedEntries {
   recordNextCounts(commands: ReturnType<Gpu['commands']>, counts: GPUBuffer, nextCounts: GPUBuffer): void
 }
 
-/**
- * @param sums bucket sums, set to infinity on the way
- * @returns buffers of the set
- */
-export async function sortEntries(
-  gpu: Gpu,
-  set: BufferSet,
-  scan: Scan,
-  { scalars, first, count, window, windows, buckets }: Digits,
-  sums: { readonly buffer: GPUBuffer; readonly bytes: number },
-): Promise<SortedEntries> {
+/** @returns buffers of the set */
+export async function sortEntries(gpu: Gpu, set: BufferSet, scan: Scan, digits: Digits): Promise<SortedEntries> {
+  const { scalars, first, count, window, from, to } = digits
+  const buckets = bucketsOf(digits)
   const counts = await set.allocate(4 * buckets + 16, 'bucket counts')
   const nextCounts = await set.allocate(4 * buckets + 16, 'next bucket counts')
   const starts = await set.allocate(4 * buckets, 'bucket starts')
   const totals = await set.allocate(4 * MAX_ROUNDS + 32, 'round totals')
-  const entryBytes = 4 * windows * count
+  const entryBytes = 4 * (to - from) * count
   const ranks = await set.allocate(entryBytes, 'ranks')
   const entries = await set.allocate(entryBytes, 'entries')
   const entryBucket = await set.allocate(entryBytes, 'buckets of entries')
-  const params = [count, window, windows, first]
+  const params = [count, window, from, to, first]
   const workgroups = Math.ceil(count / 64)
-  const recordCounts = (commands: ReturnType<Gpu['commands']>, from: GPUBuffer, to: GPUBuffer, rounds: number) =>
+  const recordCounts = (commands: ReturnType<Gpu['commands']>, values: GPUBuffer, next: GPUBuffer, rounds: number) =>
     commands.dispatch(countsKernel, {
-      buffers: [from, to, totals],
+      buffers: [values, next, totals],
       params: [buckets, rounds],
       workgroups: Math.ceil(buckets / 256),
     })
   const commands = gpu
     .commands('sort entries')
-    // Zero words are infinity.
-    .clear(sums.buffer, 0, sums.bytes)
     .clear(counts, 0, 4 * buckets)
     .clear(totals, 0, 4 * MAX_ROUNDS + 4)
     .dispatch(countKernel, { buffers: [scalars, counts, ranks], params, workgroups })
@@ -112,6 +106,6 @@ export async function sortEntries(
     starts,
     total: words[MAX_ROUNDS] as number,
     pairsOfRound: [...words.subarray(0, MAX_ROUNDS)],
-    recordNextCounts: (later, from, to) => recordCounts(later, from, to, 0),
+    recordNextCounts: (later, values, next) => recordCounts(later, values, next, 0),
   }
 }

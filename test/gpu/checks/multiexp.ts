@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { decodeSumG1, decodeSumG2, encodeG1, encodeG2 } from '../../../src/curve/encoding.ts'
 import type { Group } from '../../../src/webgpu/curve/batch-affine.ts'
 import { importPoints } from '../../../src/webgpu/curve/import-points.ts'
-import { multiexp } from '../../../src/webgpu/msm/multiexp.ts'
+import { type MultiexpOptions, multiexp } from '../../../src/webgpu/msm/multiexp.ts'
 import { FR } from '../../../src/webgpu/prelude/digit-field.ts'
 import { bufferOf, type Check, dirtyBuffer, plainWords, Random, readWords } from '../harness.ts'
 import { type Affine, packPoints, randomPoints, referenceSum, toNoble, unpackPoints } from '../points.ts'
@@ -31,7 +31,14 @@ const SCALARS: Record<string, (i: number, random: Random) => bigint> = {
 }
 
 const sum =
-  (group: Group, count: number, scalarsOf: string, window: number, slicePairs: number, tilePoints?: number): Check =>
+  (
+    group: Group,
+    count: number,
+    scalarsOf: string,
+    window: number,
+    slicePairs: number,
+    more: MultiexpOptions = {},
+  ): Check =>
   async (gpu) => {
     const random = new Random()
     // Few distinct points, so that equal and opposite ones meet in buckets.
@@ -50,7 +57,7 @@ const sum =
     const bytes = await multiexp(gpu, group, pointBuffer, scalarBuffer, skipped, count, run, {
       window,
       slicePairs,
-      ...(tilePoints !== undefined && { tilePoints }),
+      ...more,
     })
     assert.equal(gpu.usedBytes, used, 'every work buffer is released')
     gpu.release(pointBuffer)
@@ -112,6 +119,7 @@ export const multiexpChecks: Record<string, Check> = {
   'g1: sum of 127 points, all scalars 1': sum('g1', 127, 'all 1', 4, 512),
   'g1: sum of 128 points, all scalars equal': sum('g1', 128, 'all equal', 7, 512),
   'g1: sum of 257 points': sum('g1', 257, 'random', 6, 4096),
-  'g1: sum of 100 points in tiles of 32': sum('g1', 100, 'random', 4, 512, 32),
+  'g1: sum of 100 points in tiles of 32': sum('g1', 100, 'random', 4, 512, { tilePoints: 32 }),
+  'g1: sum of 130 points, 10 windows at once': sum('g1', 130, 'random', 6, 512, { windowsAtOnce: 10 }),
   'g2: sum of 33 points': sum('g2', 33, 'edges', 4, 512),
 }
