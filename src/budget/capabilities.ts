@@ -15,12 +15,16 @@ export interface CircuitCapability {
   readonly reason?: string
 }
 
+/** Every circuit, family by family. */
+export function circuitIds(): CircuitId[] {
+  return CIRCUIT_FAMILIES.flatMap((family) => SECTOR_SIZE_TAGS.map((size) => circuitIdOf(family, size)))
+}
+
 export function capabilities(
   circuits: Circuits,
   options: Pick<ResolvedOptions, 'parameterCache' | 'allowDevelopmentParameters'>,
 ): CircuitCapability[] {
-  const all = CIRCUIT_FAMILIES.flatMap((family) => SECTOR_SIZE_TAGS.map((size) => circuitIdOf(family, size)))
-  return all.map((circuitId) => {
+  return circuitIds().map((circuitId) => {
     const warm = circuits.isWarm(circuitId)
     const reason = circuits.refusal(circuitId)?.message ?? (warm ? undefined : missing(circuitId, options))
     return reason === undefined

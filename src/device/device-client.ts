@@ -68,6 +68,7 @@ export interface WorkerBatch extends DeviceCircuit {
 /** The functions of `device-functions.ts`. */
 export type DeviceFunctions = {
   readonly start: (spec: DeviceSpec, run: Run) => Promise<DeviceInfo>
+  readonly selfTest: (args: undefined, run: Run) => Promise<void>
   readonly proveBatch: (batch: WorkerBatch, run: Run) => Promise<BatchResult>
   readonly warm: (circuit: DeviceCircuit, run: Run) => Promise<void>
   readonly receive: (part: SentBytes) => void
@@ -145,6 +146,14 @@ export class WorkerDeviceClient implements DeviceClient {
     } finally {
       options.signal?.removeEventListener('abort', abort)
     }
+  }
+
+  /**
+   * For a device that was opened without it.
+   * @throws {Error} naming what the device computes wrong
+   */
+  selfTest(options: CallOptions): Promise<void> {
+    return this.#guarded(this.#link.call('selfTest', undefined, options))
   }
 
   async proveBatch(batch: Batch, options: CallOptions): Promise<BatchResult> {

@@ -66,6 +66,7 @@ class DeviceHost {
 
   readonly functions: DeviceFunctions = {
     start: (spec, run) => this.#start(spec, run),
+    selfTest: (_, run) => this.#device.selfTest(run),
     proveBatch: (batch, run) => this.#proveBatch(batch, run),
     warm: async (circuit, run) => void (await this.#openCircuit(circuit, run)),
     receive: (part) => this.#receive(part),
@@ -86,7 +87,7 @@ class DeviceHost {
     try {
       this.#open = spec.kind === 'cpu' ? await openCpu(spec) : await openWebGpu(spec)
       run.signal.throwIfAborted()
-      await this.#device.selfTest(run)
+      if (spec.kind === 'cpu' || spec.selfTest !== false) await this.#device.selfTest(run)
       run.signal.throwIfAborted()
     } catch (error) {
       this.#closing = true

@@ -17,6 +17,8 @@ export interface WebGpuDeviceSpec {
   readonly requiredLimits?: Readonly<Record<string, number>> | undefined
   /** Device memory that may be allocated; 'auto': as much as the driver gives. */
   readonly memoryBytes: number | 'auto'
+  /** Whether opening it includes the self-test. @default true */
+  readonly selfTest?: boolean | undefined
 }
 
 /** How a device is opened. */

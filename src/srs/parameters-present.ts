@@ -16,3 +16,11 @@ export function missingParameters(
   if (!existsSync(development)) return `no parameters: no file ${published}`
   return allowDevelopment ? undefined : `only development parameters, which are not allowed: ${development}`
 }
+
+/** Which parameters of a circuit a folder has. */
+export type FoundParameters = 'published' | 'development' | 'missing'
+
+export function foundParameters(circuitId: CircuitId, directory: string): FoundParameters {
+  if (existsSync(join(directory, publishedParameters(circuitId).paramsFile))) return 'published'
+  return existsSync(join(directory, developmentFileNames(circuitId).paramsFile)) ? 'development' : 'missing'
+}
