@@ -64,10 +64,6 @@ export function toDigits(value: bigint, count: number): number[] {
   return digits
 }
 
-export function fromDigits(digits: readonly number[]): bigint {
-  return digits.reduceRight((value, digit) => (value << BigInt(DIGIT_BITS)) + BigInt(digit), 0n)
-}
-
 /** The packed form of a value as it stands (not multiplied by R). */
 export function packDigits(value: bigint, field: DigitField): Uint32Array {
   const digits = toDigits(value, field.digits)
