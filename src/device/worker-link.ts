@@ -47,6 +47,8 @@ export class WorkerLink<F extends WorkerFunctions> {
   readonly exited: Promise<WorkerExitedError>
   readonly #worker: Worker
   readonly #remote: Dispatch
+  /** Ends the calls in flight. A call must not wait for `exited` itself: what it returned would be held until the worker is gone. */
+  readonly #pending = new Set<(error: WorkerExitedError) => void>()
   #gone: WorkerExitedError | undefined
 
   /** @param file built JavaScript that calls {@link serveWorker} */
@@ -67,6 +69,7 @@ export class WorkerLink<F extends WorkerFunctions> {
         const why = cause instanceof Error ? `: ${cause.message}` : ''
         this.#gone = new WorkerExitedError(`worker ${name} exited with code ${code}${why}`, { cause })
         resolve(this.#gone)
+        for (const fail of this.#pending) fail(this.#gone)
       })
     })
   }
@@ -97,19 +100,31 @@ export class WorkerLink<F extends WorkerFunctions> {
     }
     signal?.addEventListener('abort', abort, { once: true })
     try {
-      const reply = await Promise.race([
-        this.#remote(method, args, transfer(theirs as never, [theirs as never])),
-        this.exited,
-      ])
-      // Whatever came back after an abort came too late, an error of the aborted work included.
+      const reply = await this.#unlessGone(this.#remote(method, args, transfer(theirs as never, [theirs as never])))
       signal?.throwIfAborted()
-      if (reply instanceof WorkerExitedError) throw reply
       if (!reply.ok) throw fromErrorObject(reply.error)
       return reply.value as Awaited<ReturnType<F[M]>>
+    } catch (error) {
+      // Whatever came after an abort came too late, an error of the aborted work and the end of its worker included.
+      signal?.throwIfAborted()
+      throw error
     } finally {
       signal?.removeEventListener('abort', abort)
       clearTimeout(stopTimer)
       own.close()
+    }
+  }
+
+  async #unlessGone<T>(answer: Promise<T>): Promise<T> {
+    let fail: (error: WorkerExitedError) => void = () => {}
+    const gone = new Promise<never>((_, reject) => {
+      fail = reject
+    })
+    this.#pending.add(fail)
+    try {
+      return await Promise.race([answer, gone])
+    } finally {
+      this.#pending.delete(fail)
     }
   }
 

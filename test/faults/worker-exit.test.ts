@@ -1,4 +1,6 @@
 /** Workers that die: real threads behind `WorkerLink`, and fake devices behind the engine. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { WorkerLink } from '../../src/device/worker-link.ts'
 import { GpuUnavailableError, InvalidRequestError, WorkerExitedError } from '../../src/errors.ts'
@@ -66,6 +68,21 @@ describe('WorkerLink', () => {
       await link.terminate()
     },
   )
+
+  test('what a call returned is not held until the worker ends', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect: () => void = runInNewContext('gc')
+    const link = open()
+    const held = async (): Promise<number> => {
+      for (let call = 0; call < 20; call++) await link.call('echo', { bytes: new Uint8Array(2 ** 20) })
+      await delay(10)
+      collect()
+      return process.memoryUsage().arrayBuffers
+    }
+    const first = await held()
+    expect((await held()) - first).toBeLessThan(10 * 2 ** 20)
+    await link.terminate()
+  })
 
   test('a file that is not there', async () => {
     const link = new WorkerLink<FaultFunctions>(new URL('./none.js', import.meta.url), 'none', undefined)

@@ -126,6 +126,7 @@ export class FakeDeviceClient implements DeviceClient {
   readonly info: DeviceInfo
   readonly exited: Promise<WorkerExitedError>
   readonly #machine: FakeMachine
+  readonly #pending = new Set<(error: WorkerExitedError) => void>()
   #exit!: (error: WorkerExitedError) => void
   #gone: WorkerExitedError | undefined
 
@@ -170,18 +171,23 @@ export class FakeDeviceClient implements DeviceClient {
       this.#gone = new WorkerExitedError(`fake worker exited: ${why}`)
       this.#machine.open--
       this.#exit(this.#gone)
+      for (const fail of this.#pending) fail(this.#gone)
     }
     return this.#gone
   }
 
-  #race<T>(work: Promise<T>): Promise<T> {
+  async #race<T>(work: Promise<T>): Promise<T> {
     work.catch(() => {})
-    return Promise.race([
-      work,
-      this.exited.then((error) => {
-        throw error
-      }),
-    ])
+    let fail: (error: WorkerExitedError) => void = () => {}
+    const gone = new Promise<never>((_, reject) => {
+      fail = reject
+    })
+    this.#pending.add(fail)
+    try {
+      return await Promise.race([work, gone])
+    } finally {
+      this.#pending.delete(fail)
+    }
   }
 }
 
