@@ -26,6 +26,7 @@ const PUBLIC_VALUES = [
   'UnsupportedProofError',
   'WorkerExitedError',
   'developmentSetup',
+  'registeredSealProof',
   'registeredWindowPostProof',
   'registeredWinningPostProof',
   'statementOf',

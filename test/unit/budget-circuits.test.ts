@@ -8,10 +8,12 @@ import { type CircuitId, circuitIdOf, SECTOR_SIZE_TAGS } from '../../src/circuit
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
 import { paramsLayout } from '../../src/params/layout.ts'
 
-const POST = SECTOR_SIZE_TAGS.flatMap((size) => [circuitIdOf('wpost', size), circuitIdOf('winning', size)])
+const CIRCUITS = (['wpost', 'winning', 'porep'] as const).flatMap((family) =>
+  SECTOR_SIZE_TAGS.map((size) => circuitIdOf(family, size)),
+)
 
 describe('sizes', () => {
-  test.each(POST)('of %s are those of its shape', (circuitId) => {
+  test.each(CIRCUITS)('of %s are those of its shape', (circuitId) => {
     const shape = circuitShape(circuitId)
     const { inputs, aux, constraints, log2Domain, root } = shape
     const { bits, wide } = root.totals
