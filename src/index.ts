@@ -84,6 +84,7 @@ export type {
   WinningPostRequest,
 } from './request/proof-request.ts'
 export { registeredWindowPostProof, registeredWinningPostProof } from './request/registered-proofs.ts'
+export { registeredUpdateProof } from './request/snap/update-proofs.ts'
 export { statementOf } from './request/statement.ts'
 export {
   type DevelopmentParameters,

@@ -1,5 +1,5 @@
 /** Requests of the recorded sectors, as a caller would make them. Each call gives fresh buffers. */
-import type { WindowPostRequest, WinningPostRequest } from '../../src/request/proof-request.ts'
+import type { SnapUpdateRequest, WindowPostRequest, WinningPostRequest } from '../../src/request/proof-request.ts'
 import { fromHex, vectorFile, vectorJson } from './vectors.ts'
 
 /** The `request.json` of the reference prover, as far as PoSt requests need it. */
@@ -58,6 +58,22 @@ export function winning32Request(): WinningPostRequest {
 /** Five sectors over sparse 32 GiB trees: one WindowPoSt partition of 2,349, padded with the last of them. */
 export function window32Request(): WindowPostRequest {
   return { kind: 'window-post', partitionIndex: 0, ...recordedFields('32GiB/window-5-sectors') } as WindowPostRequest
+}
+
+/** An update of the really sealed sector 0: new data in a 2 KiB sector. */
+export function snapRequest(): SnapUpdateRequest {
+  const recorded = vectorJson('2KiB/a/update/request.json')
+  return {
+    kind: 'snap-update',
+    registeredProof: recorded.registered_proof,
+    // The proof knows neither of these.
+    minerId: 3_093_900n,
+    sectorNumber: 168229961122n,
+    commROld: fromHex(recorded.comm_r_old),
+    commRNew: fromHex(recorded.comm_r_new),
+    commDNew: fromHex(recorded.comm_d_new),
+    vanillaProofs: recorded.partitions.map((file: string) => vectorFile(`2KiB/a/update/${file}`)),
+  }
 }
 
 /** Public inputs as recorded by the reference prover: per partition, without ONE, 32 bytes little-endian each in hex. */
