@@ -32,7 +32,7 @@ export interface ProverErrorDetails {
   readonly field?: string
   readonly sector?: bigint
   readonly partition?: number
-  /** Index of the challenge within its sector. */
+  /** Index of the challenge within its sector; of a seal or an update, within its partition. */
   readonly challenge?: number
   readonly file?: string
   readonly expected?: string
