@@ -11,6 +11,7 @@ import { snapGeometry } from '../../src/synthesis/snap/snap-geometry.ts'
 import { SnapWitnessWriter } from '../../src/synthesis/snap/snap-witness.ts'
 import { checkAndSynthesize } from '../../src/synthesis/synthesize.ts'
 import { snapRequest } from '../support/fixtures.ts'
+import { syntheticSnapRequest } from '../support/synthetic-snap.ts'
 import { vectorJson } from '../support/vectors.ts'
 
 const hasher = new WasmPoseidonHasher()
@@ -33,6 +34,24 @@ describe('the witness of an update', () => {
       digests: { inputs: inputs_digest, aux: aux_digest, products },
     })
   }, 60_000)
+
+  it('satisfies the circuit: 8 MiB, partition 2 of 4', async () => {
+    const circuit = machine.load(circuitShape('snap-8m'))
+    const checked = await machine.check(circuit, await witnessOf(syntheticSnapRequest('8m'), 2))
+    circuit.release()
+    expect(checked.failure).toBeUndefined()
+  }, 60_000)
+
+  it.each(['512m', '32g', '64g'] as const)(
+    'is made of checked partitions on shared memory: %s',
+    async (size) => {
+      const { inputs, bits, wide } = await witnessOf(syntheticSnapRequest(size), 15)
+      // Partition 15, and the fourth bit of h select above its four bits.
+      expect(Buffer.from(inputs.subarray(32, 64)).readUInt32LE()).toBe(15 + 16 * 8)
+      for (const { buffer } of [inputs, bits, wide]) expect(buffer).toBeInstanceOf(SharedArrayBuffer)
+    },
+    60_000,
+  )
 
   it.each(['snap-2k', 'snap-8m', 'snap-512m', 'snap-32g', 'snap-64g'] as const)(
     'has the sizes of the shape: %s',
