@@ -1,6 +1,8 @@
 /** A real seal's commit-phase-1 output, in every form in which it is kept; what it states. */
 import { describe, expect, it } from 'vitest'
 import { UnsupportedProofError } from '../../../src/errors.ts'
+import { prepareVerifyingKey, verifyProofs } from '../../../src/groth16/verify.ts'
+import { parseVerifyingKey } from '../../../src/params/verifying-key.ts'
 import { takeOver } from '../../../src/request/partitions.ts'
 import { registeredSealProof, sealProofOf } from '../../../src/request/porep/seal-proofs.ts'
 import type { PorepC2Request } from '../../../src/request/proof-request.ts'
@@ -18,7 +20,8 @@ import {
   recordedSeal,
   wrappedOutput,
 } from '../../support/porep.ts'
-import { fromHex } from '../../support/vectors.ts'
+import { syntheticSealRequest } from '../../support/synthetic-seal.ts'
+import { fromHex, proofVector } from '../../support/vectors.ts'
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 const read = (request: PorepC2Request) => takeOver(validateRequest(request))
@@ -103,6 +106,14 @@ describe('the statement of a seal', () => {
     expect(await deriveStatement(validated, { inputs: await takeOver(validated) })).toEqual(statement)
     expect(hex(validated.proverId)).toBe(recordedSeal.prover_id)
     expect(hex(validated.registered.porepId)).toBe(recordedSeal.porep_id)
+  })
+
+  it('is what the reference’s proof proves', () => {
+    const { vk, proof } = proofVector('2KiB/a', 'porep', 'porep-2KiB')
+    const key = prepareVerifyingKey(parseVerifyingKey(vk, { file: 'test.vk' }))
+    expect(verifyProofs(key, statementOf(porepRequest()).publicInputs, proof)).toBe(true)
+    const other = statementOf(syntheticSealRequest('StackedDrg2KiBV1_1'))
+    expect(verifyProofs(key, other.publicInputs, proof)).toBe(false)
   })
 
   it('agrees with what the chain expects', () => {
