@@ -76,7 +76,8 @@ class Sector {
   readonly replica: Tree
   readonly #upperLevels: number
 
-  constructor(size: SectorSizeTag) {
+  /** @param excess by which every node of the new replica misses its encoding */
+  constructor(size: SectorSizeTag, excess: bigint) {
     this.#upperLevels = size === '64g' ? 2 : size === '32g' ? 1 : 0
     this.geometry = snapGeometry(`snap-${size}`)
     const { arities, nodeBits } = this.geometry.parameters
@@ -87,12 +88,12 @@ class Sector {
     this.data = (h, i) => data[h]?.[oddBits(i)] as Uint8Array
     this.commDNew = this.data(nodeBits, 0)
     this.commROld = poseidon([COMM_C, this.old(arities.length, 0)])
-    this.replica = this.#replica()
+    this.replica = this.#replica(excess)
     this.commRNew = poseidon([COMM_C, this.replica(arities.length, 0)])
   }
 
   /** Nodes of one stretch, or with the same ones below them, are computed once. */
-  #replica(): Tree {
+  #replica(excess: bigint): Tree {
     const { parameters, highBits } = this.geometry
     const { arities, nodeBits } = parameters
     const phi = poseidon([this.commDNew, this.commROld], customTag(1))
@@ -114,7 +115,10 @@ class Sector {
         value =
           h === 0
             ? frToBytes(
-                frAdd(frFromBytes(this.old(0, i)), frMul(frFromBytes(this.data(0, i)), rhos[stretchNumber] as bigint)),
+                frAdd(
+                  frAdd(frFromBytes(this.old(0, i)), excess),
+                  frMul(frFromBytes(this.data(0, i)), rhos[stretchNumber] as bigint),
+                ),
               )
             : poseidon(Array.from({ length: arity }, (_, j) => node(h - 1, i * arity + j)))
         known.set(key, value)
@@ -168,14 +172,18 @@ function inclusion(out: BincodeWriter, tree: Tree, arities: readonly number[], u
   if (upper > 0) ends()
 }
 
-const sectors = new Map<SectorSizeTag, Sector>()
+const sectors = new Map<string, Sector>()
 
-/** Vanilla proofs of all partitions. Each call gives fresh buffers. */
-export function syntheticSnapRequest(size: SectorSizeTag): SnapUpdateRequest {
-  let sector = sectors.get(size)
+/**
+ * Vanilla proofs of all partitions. Each call gives fresh buffers.
+ * @param excess by which every node of the new replica misses its encoding
+ */
+export function syntheticSnapRequest(size: SectorSizeTag, excess: bigint = 0n): SnapUpdateRequest {
+  const key = `${size} ${excess}`
+  let sector = sectors.get(key)
   if (sector === undefined) {
-    sector = new Sector(size)
-    sectors.set(size, sector)
+    sector = new Sector(size, excess)
+    sectors.set(key, sector)
   }
   const { commROld, commRNew, commDNew, geometry } = sector
   return {

@@ -10,6 +10,9 @@ import { snapGeometry } from './snap-geometry.ts'
 import type { SnapPartition } from './snap-partition.ts'
 import { SnapWitnessWriter } from './snap-witness.ts'
 
+/** What checks take of the whole; the rest is writing. */
+const CHECKING_SHARE = 0.6
+
 /** One a circuit and thread. */
 const writers = new Map<CircuitId, SnapWitnessWriter>()
 
@@ -30,17 +33,14 @@ export async function checkAndSynthesizeSnap(
   checker.checkCommitments()
   // What costs no hash first, for all challenges.
   for (let c = 0; c < geometry.challenges; c++) checker.checkNode(c)
+  await inSlices(geometry.challenges, run, CHECKING_SHARE, (challenge) => checker.checkHashes(challenge))
   let writer = writers.get(partition.circuitId)
   if (writer === undefined) {
     writer = new SnapWitnessWriter(geometry)
     writers.set(partition.circuitId, writer)
   }
-  checker.checkHashes(0)
   const witness = writer.begin(partition, challenges)
-  await inSlices(geometry.challenges, run, 1, (challenge) => {
-    if (challenge > 0) checker.checkHashes(challenge)
-    witness.write(challenge)
-  })
+  await inSlices(geometry.challenges, run, 1, (challenge) => witness.write(challenge), CHECKING_SHARE)
   run.unit(1)
   return witness.finish()
 }
