@@ -67,6 +67,7 @@ export type {
   MemoryOptions,
   SynthesisOptions,
 } from './options.ts'
+export type { JobStatus } from './queue/job-status.ts'
 export { registeredSealProof } from './request/porep/seal-proofs.ts'
 export type {
   Commitment,
@@ -91,5 +92,5 @@ export {
   type DevelopmentSetupOptions,
   developmentSetup,
 } from './srs/development-setup.ts'
-export type { EngineStatus, JobStatus } from './status.ts'
+export type { EngineStatus } from './status.ts'
 export { type VerifyProofOptions, verifyProof } from './verify-proof.ts'

@@ -139,6 +139,11 @@ export class GpuPool {
     return this.#rows.filter(({ state }) => state === 'idle').length
   }
 
+  /** Devices that work now. */
+  get serving(): number {
+    return this.#rows.filter(({ state }) => state === 'idle' || state === 'proving').length
+  }
+
   /** Devices that work, or will after a restart. */
   get devices(): readonly DeviceInfo[] {
     return this.#rows.flatMap(({ info, state }) => (info === undefined || state === 'excluded' ? [] : [info]))

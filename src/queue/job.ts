@@ -101,7 +101,8 @@ export class Job implements Placed {
   readonly circuitId: CircuitId
   readonly priority: Priority
   readonly deadline: Date | undefined
-  readonly arrival: number
+  /** Counts jobs in order of their arrival in the queue. */
+  arrival: number
   readonly partitions: readonly Partition[]
   readonly clock: Clock
   readonly observer: JobObserver

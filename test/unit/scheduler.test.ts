@@ -30,7 +30,7 @@ class Bench {
     const { bytes = 1000, concurrency = 4, lookahead = 1 } = options
     this.budget = new MemoryBudget(bytes)
     const idleDevices = (): number => this.idle
-    this.scheduler = new SynthesisScheduler({ budget: this.budget, concurrency, lookahead, idleDevices })
+    this.scheduler = new SynthesisScheduler({ budget: this.budget, concurrency, lookahead, idleDevices, now: () => 0 })
   }
 
   add(added: Job, bytes = 10, signal: AbortSignal = added.signal): void {
