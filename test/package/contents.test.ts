@@ -27,6 +27,7 @@ const PUBLIC_VALUES = [
   'WorkerExitedError',
   'developmentSetup',
   'registeredSealProof',
+  'registeredUpdateProof',
   'registeredWindowPostProof',
   'registeredWinningPostProof',
   'statementOf',

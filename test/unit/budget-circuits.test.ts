@@ -4,13 +4,11 @@ import { circuitSize } from '../../src/budget/circuit-sizes.ts'
 import { estimateCircuit } from '../../src/budget/estimates.ts'
 import { MemoryBudget, type Reservation } from '../../src/budget/memory-budget.ts'
 import { Residency } from '../../src/budget/residency.ts'
-import { type CircuitId, circuitIdOf, SECTOR_SIZE_TAGS } from '../../src/circuit/circuit-id.ts'
+import { CIRCUIT_FAMILIES, type CircuitId, circuitIdOf, SECTOR_SIZE_TAGS } from '../../src/circuit/circuit-id.ts'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
 import { paramsLayout } from '../../src/params/layout.ts'
 
-const CIRCUITS = (['wpost', 'winning', 'porep'] as const).flatMap((family) =>
-  SECTOR_SIZE_TAGS.map((size) => circuitIdOf(family, size)),
-)
+const CIRCUITS = CIRCUIT_FAMILIES.flatMap((family) => SECTOR_SIZE_TAGS.map((size) => circuitIdOf(family, size)))
 
 describe('sizes', () => {
   test.each(CIRCUITS)('of %s are those of its shape', (circuitId) => {

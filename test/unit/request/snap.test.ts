@@ -1,18 +1,25 @@
 /** What an update's request asks for and states, and which nodes the chain challenges. */
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { poseidonHash } from '../../../src/circuit/poseidon/hash.ts'
 import { snapParameters } from '../../../src/circuit/snap/snap-parameters.ts'
 import { WasmPoseidonHasher } from '../../../src/cpu/poseidon.ts'
 import { frFromBytes, frToBytes } from '../../../src/field/fr.ts'
+import { prepareVerifyingKey, verifyProofs } from '../../../src/groth16/verify.ts'
+import { parseVerifyingKey } from '../../../src/params/verifying-key.ts'
 import { takeOver } from '../../../src/request/partitions.ts'
+import type { SnapUpdateRequest } from '../../../src/request/proof-request.ts'
 import { registeredUpdateProof } from '../../../src/request/snap/update-proofs.ts'
 import { deriveStatement, requestFingerprint, statementOf } from '../../../src/request/statement.ts'
 import { validateRequest } from '../../../src/request/validate.ts'
 import { bigintHasher } from '../../../src/synthesis/bigint-hasher.ts'
 import { snapChallenges, snapPhi, snapRhos } from '../../../src/synthesis/snap/snap-challenges.ts'
 import { snapGeometry } from '../../../src/synthesis/snap/snap-geometry.ts'
+import type { SnapPartition } from '../../../src/synthesis/snap/snap-partition.ts'
+import { checkAndSynthesizeSnap } from '../../../src/synthesis/snap/synthesize-snap.ts'
+import { SynthesisPool } from '../../../src/synthesis/synthesis-pool.ts'
 import { proverErrorOf } from '../../support/expect-error.ts'
 import { recordedPublicInputs, snap32Request, snapRequest } from '../../support/fixtures.ts'
+import { proofVector } from '../../support/vectors.ts'
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 const hasher = new WasmPoseidonHasher()
@@ -95,6 +102,14 @@ describe('a snap-update request', () => {
     expect(publicInputs).toEqual(statementOf(snap32Request()).publicInputs)
   })
 
+  it('states what the reference’s proof proves', () => {
+    const { vk, proof } = proofVector('2KiB/a', 'update', 'update-2KiB')
+    const key = prepareVerifyingKey(parseVerifyingKey(vk, { file: 'test.vk' }))
+    expect(verifyProofs(key, statementOf(snapRequest()).publicInputs, proof)).toBe(true)
+    const other = { ...snapRequest(), commROld: snapRequest().commRNew }
+    expect(verifyProofs(key, statementOf(other).publicInputs, proof)).toBe(false)
+  })
+
   it('is understood', () => {
     const { vanillaProofs, ...rest } = validateRequest(snapRequest())
     expect(rest).toMatchObject({
@@ -148,6 +163,47 @@ describe('a snap-update request', () => {
     const reason = new Error('enough')
     const taken = takeOver(validateRequest(snap32Request()), { signal: AbortSignal.abort(reason) })
     await expect(taken).rejects.toBe(reason)
+  })
+})
+
+describe('a synthesis worker', () => {
+  const pool = new SynthesisPool(1)
+  afterAll(() => pool.close())
+  const synthesize = async (request: SnapUpdateRequest) => {
+    const [partition] = await takeOver(validateRequest(request))
+    return await pool.synthesize(partition as SnapPartition, { priority: 1 })
+  }
+
+  it('makes the witness that the calling thread would make', async () => {
+    const [partition] = await takeOver(validateRequest(snapRequest()))
+    const shares: number[] = []
+    const run = { signal: new AbortController().signal, unit: (share: number) => void shares.push(share) }
+    const witness = await checkAndSynthesizeSnap(partition as SnapPartition, hasher, run)
+    expect(await synthesize(snapRequest())).toEqual(witness)
+    expect(shares.at(-1)).toBe(1)
+    expect(shares).toEqual(shares.toSorted((a, b) => a - b))
+  })
+
+  it('names the place at fault', async () => {
+    const request = snapRequest()
+    const { proof } = snapGeometry('snap-2k')
+    const at = proof.challenges + 7 * proof.challengeBytes + proof.rOld + proof.octal.leaf
+    ;(request.vanillaProofs[0] as Uint8Array)[at] = 0
+    const error = await proverErrorOf(() => synthesize(request))
+    expect(error.details).toMatchObject({
+      field: 'vanillaProofs[0].challenge_proofs[7].proof_r_old',
+      sector: 168_229_961_122n,
+      partition: 0,
+      challenge: 7,
+    })
+  })
+
+  it('stops soon after an abort', async () => {
+    const partitions = await takeOver(validateRequest(snap32Request()))
+    const controller = new AbortController()
+    const reason = new Error('no longer wanted')
+    const options = { priority: 1, signal: controller.signal, onProgress: () => controller.abort(reason) }
+    await expect(pool.synthesize(partitions[15] as SnapPartition, options)).rejects.toBe(reason)
   })
 })
 
