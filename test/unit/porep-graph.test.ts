@@ -127,6 +127,35 @@ describe('non-interactive challenges', () => {
   })
 })
 
+describe('public inputs of a non-interactive proof', () => {
+  it('number challenges through its 126 partitions', () => {
+    const rules: SealRules = {
+      circuitId: 'porep-32g',
+      name: 'StackedDrg32GiBV1_2_Feat_NonInteractivePoRep',
+      porepId: numbered(18),
+      challengeRule: 'non-interactive',
+      legacyGraph: false,
+    }
+    const commitments = {
+      commD: numbered(1),
+      replicaId: numbered(55),
+      commR: numbered(101),
+      seed: filled(9),
+      ticket: filled(3),
+    }
+    const inputs = porepPublicInputs(commitments, challengedNodes(rules, commitments, 125))
+    expect(inputs.length).toBe(32 * 327)
+    const graph = new StackedGraph(2 ** 30, rules.porepId, false)
+    const expected = porepChallenges('non-interactive', commitments, 2 ** 30, 125 * 18, 18).flatMap((node) => [
+      node,
+      ...parentsOf(graph, node),
+      ...[node, node, node],
+    ])
+    const found = Array.from({ length: 18 * 18 }, (_, i) => Number(frFromBytes(inputs, 32 * (3 + i))))
+    expect(found).toEqual(expected)
+  })
+})
+
 describe('a whole 2 KiB sector', () => {
   const rules: SealRules = {
     circuitId: 'porep-2k',
