@@ -66,6 +66,8 @@ export class FakeMachine {
 
   modules(): Partial<EngineModules> {
     return {
+      // So that tests which move the time move all of it.
+      clock: { now: () => Date.now() },
       plan: () => ({
         slots: Array.from({ length: this.#options.devices }, (_, device) => ({
           name: `fake ${device}`,
