@@ -31,6 +31,7 @@ import { jobResult } from './queue/job-result.ts'
 import { proveJob } from './queue/prove-job.ts'
 import { type PartitionSteps, unexpected } from './queue/prove-partition.ts'
 import { reportedSteps } from './queue/reported-steps.ts'
+import { STALL_MS } from './queue/stall-watch.ts'
 import { afterGrace, armDeadline, orAborted, settledSoonAfterAbort, stopped } from './queue/stopping.ts'
 import { SynthesisScheduler } from './queue/synthesis-scheduler.ts'
 import type { Ticket, WaitOptions } from './queue/ticket.ts'
@@ -51,6 +52,8 @@ export interface EngineModules {
   readonly locate: typeof locateParameters
   readonly takeOver: typeof takeOver
   readonly clock: Clock
+  /** A device of which no unit ended for so long hangs, and is ended. */
+  readonly stallMs: number
 }
 
 const MODULES: EngineModules = {
@@ -60,6 +63,7 @@ const MODULES: EngineModules = {
   locate: locateParameters,
   takeOver,
   clock: SYSTEM_CLOCK,
+  stallMs: STALL_MS,
 }
 
 export interface ProveOptions extends AbortOptions {
@@ -141,7 +145,7 @@ export class Engine implements AsyncDisposable {
     this.#scheduler = new SynthesisScheduler({
       budget: this.#budget,
       ...synthesis,
-      idleDevices: () => this.#pool?.idle ?? 0,
+      freeDevices: (rank) => this.#pool?.free(rank) ?? 0,
       now: () => clock.now(),
     })
     this.#circuits = new Circuits({
@@ -166,6 +170,7 @@ export class Engine implements AsyncDisposable {
       logger,
       pool: () => this.#pool as GpuPool,
       desk: this.#desk,
+      stallMs: modules.stallMs,
       fallback: this.#plan.fallback,
       witnesses: this.#witnesses,
     })
@@ -189,11 +194,12 @@ export class Engine implements AsyncDisposable {
         {
           deviceChanged: (ordinal, state, reason) => {
             this.#events.emit('gpu', { ordinal, state, ...(reason !== undefined && { reason }) })
-            if (state === 'lost' || state === 'excluded') this.#logger.warn({ ordinal, reason }, `device ${state}`)
+            if (state !== 'ready' && state !== 'closed') this.#logger.warn({ ordinal, reason }, `device ${state}`)
           },
           availabilityChanged: () => this.#scheduler.wake(),
         },
         signal,
+        () => this.#modules.clock.now(),
       )
     } catch (error) {
       await this.#synthesizer.close()

@@ -33,6 +33,8 @@ export interface DeviceCircuit {
 /** Partitions of one circuit, proved in one pass over the parameters. */
 export interface Batch extends DeviceCircuit {
   readonly witnesses: readonly CompactWitness[]
+  /** Its units go before those of other batches on the device. */
+  readonly urgent?: boolean | undefined
 }
 
 export interface BatchResult {

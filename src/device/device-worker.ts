@@ -48,7 +48,7 @@ const functions: DeviceFunctions = {
     const loadMs = performance.now() - from
     try {
       const input = { device: theDevice(), shape, witnesses: batch.witnesses, points, key: file.key }
-      return { proofs: await proveBatch(input, run), loadMs }
+      return { proofs: await proveBatch(input, { ...run, urgent: batch.urgent }), loadMs }
     } catch (error) {
       // The file changed or holds a bad point: whoever comes next reads it anew.
       if (ProverError.is(error) && error.code === 'ERR_SRS_UNAVAILABLE') await forget(batch.circuitId)

@@ -62,6 +62,8 @@ export class Partition {
   #since: number
   /** Worker that has it, or had it last. */
   gpu: number | undefined
+  /** Worker that failed it the last time: another is taken if there is one. */
+  avoid: number | undefined
   synthesisMs: number | undefined
   gpuMs: number | undefined
   /** Parts done of the present attempt, 0 to 1 each. */

@@ -19,6 +19,7 @@ export interface StepSources {
   readonly logger: Logger
   readonly pool: () => GpuPool
   readonly desk: JobDesk
+  readonly stallMs: number
   /** Set where GPUs were asked for that are not there. */
   readonly fallback: GpuUnavailableError | undefined
   /** Counts witnesses that wait for a device. */
@@ -26,7 +27,7 @@ export interface StepSources {
 }
 
 export function reportedSteps(sources: StepSources): PartitionSteps {
-  const { scheduler, circuits, synthesizer, budget, events, logger, pool, desk, fallback, witnesses } = sources
+  const { scheduler, circuits, synthesizer, budget, events, logger, pool, desk, stallMs, fallback, witnesses } = sources
   return {
     scheduler,
     circuits,
@@ -34,6 +35,7 @@ export function reportedSteps(sources: StepSources): PartitionSteps {
     get pool() {
       return pool()
     },
+    stallMs,
     witnessBytes(bytes) {
       witnesses.count += Math.sign(bytes)
       witnesses.bytes += bytes
@@ -54,7 +56,16 @@ export function reportedSteps(sources: StepSources): PartitionSteps {
     progressed({ job }) {
       desk.meter(job)?.update()
     },
-    verifyFailed({ job, index, gpu = 0 }) {
+    stalled({ job, index, gpu = 0 }, silentMs) {
+      logger.error({ jobId: job.id, partition: index, gpu, silentMs }, 'a device hangs')
+      events.emit('stalled', { job: job.ref, index, gpu, silentMs })
+    },
+    verified({ gpu }) {
+      if (gpu !== undefined) pool().verified(gpu)
+    },
+    verifyFailed(partition) {
+      const { job, index, gpu = 0 } = partition
+      partition.avoid = gpu
       pool().verifyFailed(gpu)
       logger.error({ jobId: job.id, partition: index, gpu }, 'a finished proof does not verify')
       events.emit('verifyFailed', { job: job.ref, index, gpu })

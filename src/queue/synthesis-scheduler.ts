@@ -47,8 +47,8 @@ export interface SchedulerOptions {
   readonly budget: MemoryBudget
   readonly concurrency: number
   readonly lookahead: number
-  /** Devices that could take a partition now. */
-  readonly idleDevices: () => number
+  /** Devices that would take a partition of this rank now. */
+  readonly freeDevices: (rank: number) => number
   /** The clock of the jobs. */
   readonly now: () => number
 }
@@ -132,7 +132,7 @@ export class SynthesisScheduler {
     if (asking > 0) return false
     const synthesizing = this.#count('synthesizing', rank)
     const ahead = synthesizing + this.#count('waiting', rank)
-    return synthesizing < this.#options.concurrency && ahead < this.#options.idleDevices() + this.#options.lookahead
+    return synthesizing < this.#options.concurrency && ahead < this.#options.freeDevices(rank) + this.#options.lookahead
   }
 
   async #ask(entry: Entry): Promise<void> {

@@ -122,7 +122,7 @@ describe('the engine', () => {
     await engine.close()
   })
 
-  test('a device that dies every time fails the job, and is given up after three restarts in a row', async () => {
+  test('a device that dies every time fails the job, and is quarantined after three restarts in a row', async () => {
     const machine = new FakeMachine()
     for (let nth = 1; nth <= 6; nth++) machine.fail('prove', nth, { kind: 'die' })
     const engine = await machine.engine()
@@ -130,7 +130,7 @@ describe('the engine', () => {
     expect(first).toBeInstanceOf(WorkerExitedError)
     const second = await proverErrorOf(() => engine.prove(winningRequest()))
     expect(second).toBeInstanceOf(GpuUnavailableError)
-    expect(engine.status().gpus).toMatchObject([{ state: 'excluded' }])
+    expect(engine.status().gpus).toMatchObject([{ state: 'quarantined' }])
     const { memory, queue } = engine.status()
     expect([memory.waiting, queue.queued, queue.active]).toEqual([0, 0, 0])
     await engine.close()

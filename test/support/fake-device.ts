@@ -88,8 +88,8 @@ export class FakeMachine {
     }
   }
 
-  engine(options: EngineOptions = {}): Promise<Engine> {
-    return createEngine({ memory: { totalBytes: 2 ** 32 }, ...options }, this.modules())
+  engine(options: EngineOptions = {}, modules: Partial<EngineModules> = {}): Promise<Engine> {
+    return createEngine({ memory: { totalBytes: 2 ** 32 }, ...options }, { ...this.modules(), ...modules })
   }
 
   #location(circuitId: CircuitId): ParametersLocation {
@@ -131,6 +131,7 @@ export class FakeDeviceClient implements DeviceClient {
   readonly #pending = new Set<(error: WorkerExitedError) => void>()
   #exit!: (error: WorkerExitedError) => void
   #gone: WorkerExitedError | undefined
+  #always: Fault | undefined
 
   constructor(machine: FakeMachine, info: DeviceInfo) {
     this.#machine = machine
@@ -140,11 +141,17 @@ export class FakeDeviceClient implements DeviceClient {
     })
   }
 
+  /** From now on every batch of this device suffers the fault. */
+  failAlways(fault: Fault): void {
+    this.#always = fault
+  }
+
   async proveBatch(batch: Batch, options: CallOptions): Promise<BatchResult> {
     if (this.#gone !== undefined) throw this.#gone
-    const fault = await this.#race(
+    const due = await this.#race(
       this.#machine.work('prove', batch.circuitId, options, () => this.die('it was told to die')),
     )
+    const fault = this.#always ?? due
     const proofs = batch.witnesses.map(({ inputs }) => {
       const proof = new Uint8Array(192)
       proof.set(inputs)

@@ -25,16 +25,16 @@ export async function settle(): Promise<void> {
 }
 
 /** Lets time pass until a condition holds. */
-export async function until(condition: () => boolean, limitMs = 10_000): Promise<void> {
+export async function until(condition: () => boolean, stepMs = 1): Promise<void> {
   await settle()
-  for (let passed = 0; !condition(); passed++) {
-    if (passed > limitMs) throw new Error(`it did not happen within ${limitMs} ms`)
-    await advance(1)
+  for (let steps = 0; !condition(); steps++) {
+    if (steps > 10_000) throw new Error(`it did not happen within ${steps * stepMs} ms`)
+    await advance(stepMs, stepMs)
   }
 }
 
 /** Lets time pass until a promise settles. */
-export async function outcome<T>(promise: Promise<T>): Promise<PromiseSettledResult<T>> {
+export async function outcome<T>(promise: Promise<T>, stepMs = 1): Promise<PromiseSettledResult<T>> {
   let settled: PromiseSettledResult<T> | undefined
   promise.then(
     (value) => {
@@ -44,13 +44,13 @@ export async function outcome<T>(promise: Promise<T>): Promise<PromiseSettledRes
       settled = { status: 'rejected', reason }
     },
   )
-  await until(() => settled !== undefined)
+  await until(() => settled !== undefined, stepMs)
   return settled as unknown as PromiseSettledResult<T>
 }
 
 /** As {@link outcome}: the value, or throws the reason. */
-export async function value<T>(promise: Promise<T>): Promise<T> {
-  const result = await outcome(promise)
+export async function value<T>(promise: Promise<T>, stepMs = 1): Promise<T> {
+  const result = await outcome(promise, stepMs)
   if (result.status === 'rejected') throw result.reason
   return result.value
 }

@@ -17,7 +17,8 @@ function expectConsistent(status: EngineStatus): void {
   expect(inHand.filter(({ state }) => state === 'active').length).toBe(queue.active)
   const states = inHand.flatMap(({ partitions }) => partitions.map(({ state }) => state))
   const count = (state: string): number => states.filter((other) => other === state).length
-  expect(count('gpu')).toBeLessThanOrEqual(gpus.length)
+  // What is critical shares a device with something less urgent.
+  expect(count('gpu')).toBeLessThanOrEqual(2 * gpus.length)
   expect(count('synthesizing')).toBe(synthesis.active)
   expect(buffers.witnesses).toBe(buffers.witnessBytes === 0 ? 0 : buffers.witnesses)
   for (const { state, partitions, fraction } of jobs) {
