@@ -1,12 +1,9 @@
 /** What a partition and its circuit need on the CPU device, in bytes, before any of it is allocated. */
-import { cpuWorkingSetBytes, RANGE_POINTS } from '../cpu/working-set.ts'
+import { cpuWorkingSetBytes, RANGE_POINTS, shapeImageBytes } from '../cpu/working-set.ts'
 import { G1_BYTES, G2_BYTES, paramsLayout, QUERIES, QUERY_GROUP } from '../params/layout.ts'
 import type { CircuitSize } from './circuit-sizes.ts'
 
 const SCALAR_BYTES = 32
-
-/** Templates and coefficients of any circuit: a few dozen templates with some ten thousand terms of 12 bytes. */
-const SHAPE_BYTES: number = 4 * 2 ** 20
 
 /** Memory of the WebAssembly device is 32-bit: kept points of one circuit may take a quarter of it. */
 const MOST_KEPT_BYTES: number = 2 ** 30
@@ -41,15 +38,15 @@ export function estimateCircuit(size: CircuitSize, machine: Machine): CircuitEst
 
 function estimate(size: CircuitSize, { threads }: Machine, keepPoints: boolean): CircuitEstimate {
   const { inputs, aux, bits, wide } = size
-  // Two density bits an aux variable.
-  const shapeBytes = SHAPE_BYTES + Math.ceil(aux / 4)
+  // Two density bits an aux variable. Templates are in the host's memory too, in arrays about as large as their image.
+  const shapeBytes = shapeImageBytes(size) + Math.ceil(aux / 4)
   const pointBytes = keepPoints ? keptPointBytes(size) : 0
   const total = cpuWorkingSetBytes(size, { threads, keepPoints })
   return {
     witnessBytes: SCALAR_BYTES * (inputs + wide) + Math.ceil(bits / 64) * 8,
     // One range of encoded points in use, the next one being read.
     deviceBytes: total - shapeBytes - pointBytes + 2 * encodedRangeBytes(size),
-    residentBytes: shapeBytes + pointBytes,
+    residentBytes: 2 * shapeBytes + pointBytes,
     pointBytes,
     keepPoints,
   }
