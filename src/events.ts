@@ -6,7 +6,7 @@
  */
 import { EventEmitter } from 'eventemitter3'
 import type { CircuitId, ProofKind } from './circuit/circuit-id.ts'
-import type { ProverError } from './errors.ts'
+import { asError, InvalidOptionsError, type ProverError } from './errors.ts'
 import type { Logger } from './logger.ts'
 
 export interface ProofTimings {
@@ -143,10 +143,12 @@ export class GuardedEmitter {
   }
 
   on<E extends EventName>(event: E, listener: EngineEvents[E]): void {
+    requireFunction(listener)
     this.#listeners.on(event, listener as AnyListener)
   }
 
   once<E extends EventName>(event: E, listener: EngineEvents[E]): void {
+    requireFunction(listener)
     // Not the emitter's own `once`: `emit` below calls listeners itself and has to take them off before the call.
     const single = (payload: unknown): unknown => {
       this.off(event, listener)
@@ -185,13 +187,21 @@ export class GuardedEmitter {
   }
 
   #listenerFailed(event: EventName, thrown: unknown): void {
-    const cause = thrown instanceof Error ? thrown : new Error(String(thrown))
+    const cause = asError(thrown)
     // A failing `error` listener is only logged: telling it about itself would not end.
     if (event === 'error') this.#logger.error({ err: cause }, 'a listener of "error" failed')
     else this.emit('error', new Error(`a listener of "${event}" failed: ${cause.message}`, { cause }))
   }
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
+/** @throws {InvalidOptionsError} where it is added, not when the event comes */
+function requireFunction(listener: unknown): void {
+  if (typeof listener === 'function') return
+  throw new InvalidOptionsError('a listener must be a function', {
+    details: { field: 'listener', expected: 'a function', received: typeof listener },
+  })
+}
+
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }

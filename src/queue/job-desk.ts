@@ -6,7 +6,7 @@
  * A job that is refused before it was announced is its caller's affair alone: no event, no row, no count.
  */
 import { randomUUID } from 'node:crypto'
-import { QueueFullError, RequestConflictError } from '../errors.ts'
+import { asError, QueueFullError, RequestConflictError } from '../errors.ts'
 import type { GuardedEmitter } from '../events.ts'
 import type { Logger } from '../logger.ts'
 import { requestFingerprint } from '../request/statement.ts'
@@ -212,7 +212,7 @@ export class JobDesk {
   }
 
   #reportListener(thrown: unknown): void {
-    const cause = thrown instanceof Error ? thrown : new Error(String(thrown))
+    const cause = asError(thrown)
     this.#options.events.emit('error', new Error(`onProgress failed: ${cause.message}`, { cause }))
   }
 }
