@@ -126,7 +126,7 @@ export class Engine implements AsyncDisposable {
     this.#options = options
     this.#modules = modules
     this.#logger = logger
-    this.#events = new GuardedEmitter(logger)
+    this.#events = new GuardedEmitter(logger, this)
     this.#createdAt = clock.now()
     this.#budget = new MemoryBudget(totalMemory(memory))
     this.#plan = modules.plan(options)

@@ -23,6 +23,7 @@
  */
 export type { CircuitCapability } from './budget/capabilities.ts'
 export type { CircuitId, ProofKind, SectorSizeTag } from './circuit/circuit-id.ts'
+export { type CuzkAllocation, type CuzkStatus, toCuzkStatus } from './cuzk-status.ts'
 export { Engine, type ProveOptions } from './engine.ts'
 export {
   BudgetExceededError,

@@ -31,6 +31,7 @@ const PUBLIC_VALUES = [
   'registeredWindowPostProof',
   'registeredWinningPostProof',
   'statementOf',
+  'toCuzkStatus',
   'verifyProof',
 ]
 
