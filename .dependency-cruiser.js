@@ -10,6 +10,7 @@ const LAYERS = [
   'integrations/',
   'engine.ts',
   'verify-proof.ts',
+  'cuzk-status.ts',
   'status.ts',
   'queue/',
   'request/',
@@ -73,7 +74,7 @@ export default {
       name: 'ships-without-development-dependencies',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/cpu/assembly/' },
-      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only', 'npm-peer'] },
     },
     {
       name: 'sources-of-assembly-stay-apart',

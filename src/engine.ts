@@ -6,15 +6,14 @@
  * `#run` reads as this line; what each step does is in the folder of its name. Every promise settles, and what a job held is
  * free again when its work has really stopped.
  */
-import { randomUUID } from 'node:crypto'
 import { type CircuitCapability, capabilities } from './budget/capabilities.ts'
 import { Circuits } from './budget/circuits.ts'
-import { budgetBytes } from './budget/detect-memory.ts'
+import { totalMemory } from './budget/detect-memory.ts'
 import { MemoryBudget } from './budget/memory-budget.ts'
 import type { CircuitId } from './circuit/circuit-id.ts'
 import { GpuPool } from './device/gpu-pool.ts'
 import { type DevicePlan, planDevices } from './device/open-devices.ts'
-import { EngineClosedError, InvalidOptionsError, ProverError, QueueFullError, RequestConflictError } from './errors.ts'
+import { EngineClosedError, InvalidOptionsError } from './errors.ts'
 import { type EngineEvents, type EventName, GuardedEmitter, type JobProgress, type ProofResult } from './events.ts'
 import type { Logger } from './logger.ts'
 import {
@@ -26,22 +25,23 @@ import {
   resolveOptions,
   resolveSignal,
 } from './options.ts'
-import { type Clock, Job, SYSTEM_CLOCK } from './queue/job.ts'
+import { type Clock, type Job, SYSTEM_CLOCK } from './queue/job.ts'
+import { JobDesk } from './queue/job-desk.ts'
 import { jobResult } from './queue/job-result.ts'
-import { JobMeter, Rates } from './queue/progress.ts'
-import { ProofQueue } from './queue/proof-queue.ts'
-import { type PartitionSteps, type ProvedPartition, provePartition, unexpected } from './queue/prove-partition.ts'
+import { proveJob } from './queue/prove-job.ts'
+import { type PartitionSteps, unexpected } from './queue/prove-partition.ts'
 import { reportedSteps } from './queue/reported-steps.ts'
+import { STALL_MS } from './queue/stall-watch.ts'
 import { afterGrace, armDeadline, orAborted, settledSoonAfterAbort, stopped } from './queue/stopping.ts'
 import { SynthesisScheduler } from './queue/synthesis-scheduler.ts'
-import { type Outcome, Ticket, type WaitOptions } from './queue/ticket.ts'
+import type { Ticket, WaitOptions } from './queue/ticket.ts'
 import { verifyJob } from './queue/verify-job.ts'
 import { takeOver } from './request/partitions.ts'
 import type { ProofRequest } from './request/proof-request.ts'
-import { deriveStatement, requestFingerprint } from './request/statement.ts'
+import { deriveStatement } from './request/statement.ts'
 import { type ValidatedRequest, validateRequest } from './request/validate.ts'
 import { locateParameters } from './srs/locate-parameters.ts'
-import { EndedJobs, type EngineStatus, jobStatus, snapshot } from './status.ts'
+import { type EngineStatus, snapshot } from './status.ts'
 import type { PartitionInput } from './synthesis/partition-input.ts'
 import { SynthesisPool, type Synthesizer } from './synthesis/synthesis-pool.ts'
 
@@ -52,6 +52,8 @@ export interface EngineModules {
   readonly locate: typeof locateParameters
   readonly takeOver: typeof takeOver
   readonly clock: Clock
+  /** A device of which no unit ended for so long hangs, and is ended. */
+  readonly stallMs: number
 }
 
 const MODULES: EngineModules = {
@@ -61,6 +63,7 @@ const MODULES: EngineModules = {
   locate: locateParameters,
   takeOver,
   clock: SYSTEM_CLOCK,
+  stallMs: STALL_MS,
 }
 
 export interface ProveOptions extends AbortOptions {
@@ -99,15 +102,11 @@ export class Engine implements AsyncDisposable {
   readonly #events: GuardedEmitter
   readonly #budget: MemoryBudget
   readonly #plan: DevicePlan
-  readonly #queue = new ProofQueue()
   readonly #scheduler: SynthesisScheduler
   readonly #circuits: Circuits
   readonly #synthesizer: Synthesizer
   readonly #steps: PartitionSteps
-  readonly #rates = new Rates()
-  readonly #ended = new EndedJobs()
-  readonly #tickets = new Map<Job, Ticket>()
-  readonly #meters = new Map<Job, JobMeter>()
+  readonly #desk: JobDesk
   /** Jobs whose work goes on, those that were given up included. */
   readonly #conducting = new Set<Promise<void>>()
   readonly #closing = new AbortController()
@@ -115,9 +114,6 @@ export class Engine implements AsyncDisposable {
   readonly #witnesses = { count: 0, bytes: 0 }
   #pool: GpuPool | undefined
   #state: EngineStatus['state'] = 'starting'
-  #arrivals = 0
-  /** A job was queued since the last `drained`. */
-  #undrained = false
   #closed: Promise<void> | undefined
 
   static {
@@ -131,21 +127,34 @@ export class Engine implements AsyncDisposable {
     this.#options = options
     this.#modules = modules
     this.#logger = logger
-    this.#events = new GuardedEmitter(logger)
+    this.#events = new GuardedEmitter(logger, this)
     this.#createdAt = clock.now()
     this.#budget = new MemoryBudget(totalMemory(memory))
     this.#plan = plan
+    this.#desk = new JobDesk({
+      clock,
+      events: this.#events,
+      logger,
+      maxQueued: options.maxQueued,
+      devices: () => this.#pool?.serving ?? 1,
+      onSettled: () => {
+        // With nothing in flight any more, what is idle may be given up for whoever waits.
+        this.#budget.recheck()
+        this.#scheduler.wake()
+      },
+    })
     this.#scheduler = new SynthesisScheduler({
       budget: this.#budget,
       ...synthesis,
-      idleDevices: () => this.#pool?.idle ?? 0,
+      freeDevices: (rank) => this.#pool?.free(rank) ?? 0,
+      now: () => clock.now(),
     })
     this.#circuits = new Circuits({
       budget: this.#budget,
       threads: options.cpu.threads,
       evictionMinIdleMs: memory.evictionMinIdleMs,
       now: () => clock.now(),
-      busy: () => this.#queue.active > 0,
+      busy: () => this.#desk.active > 0,
       locate: (circuitId) =>
         modules.locate(circuitId, { directory: parameterCache, allowDevelopment: allowDevelopmentParameters }),
       gpuMemoryBytes: options.gpu.memoryBytes === 'auto' ? undefined : options.gpu.memoryBytes,
@@ -164,7 +173,8 @@ export class Engine implements AsyncDisposable {
       events: this.#events,
       logger,
       pool: () => this.#pool as GpuPool,
-      meter: (job) => this.#meters.get(job),
+      desk: this.#desk,
+      stallMs: modules.stallMs,
       fallback: this.#plan.fallback,
       witnesses: this.#witnesses,
     })
@@ -188,12 +198,11 @@ export class Engine implements AsyncDisposable {
         {
           deviceChanged: (ordinal, state, reason) => {
             this.#events.emit('gpu', { ordinal, state, ...(reason !== undefined && { reason }) })
-            if (state === 'lost' || state === 'excluded') this.#logger.warn({ ordinal, reason }, `device ${state}`)
+            if (state !== 'ready' && state !== 'closed') this.#logger.warn({ ordinal, reason }, `device ${state}`)
           },
           availabilityChanged: () => this.#scheduler.wake(),
         },
-        signal,
-        standIn,
+        { signal, standIn, now: () => this.#modules.clock.now() },
       )
     } catch (error) {
       await this.#synthesizer.close()
@@ -230,7 +239,7 @@ export class Engine implements AsyncDisposable {
     signal?.throwIfAborted()
     this.#refuseIfClosing()
     const validated = validateRequest(request)
-    const ticket = this.#joined(validated) ?? this.#accept(validated)
+    const ticket = this.#desk.joined(validated) ?? this.#accept(validated)
     return (await ticket.wait({ signal, onProgress } satisfies WaitOptions)) as ProofResult<R['kind']>
   }
 
@@ -265,8 +274,8 @@ export class Engine implements AsyncDisposable {
       uptimeMs: now - this.#createdAt,
       budget: this.#budget,
       maxConcurrentSyntheses: this.#options.synthesis.concurrency,
-      jobs: this.#queue.inOrder().map((job) => jobStatus(job, this.#meters.get(job)?.fraction ?? 0)),
-      ended: this.#ended,
+      jobs: this.#desk.rows(),
+      ended: this.#desk.ended,
       now,
       devices: this.#pool?.rows() ?? [],
       residents: this.#circuits.residents(),
@@ -321,7 +330,7 @@ export class Engine implements AsyncDisposable {
     if (this.#state === 'closed') return
     this.#state = 'closing'
     const closed = new EngineClosedError('the engine was closed before the job began')
-    for (const ticket of this.#tickets.values()) if (ticket.job.state === 'queued') ticket.cancel(closed)
+    this.#desk.cancel('queued', closed)
     this.#closing.abort(new EngineClosedError('the engine is closed'))
     while (this.#conducting.size > 0) await Promise.all(this.#conducting)
     const ends = await Promise.allSettled([this.#synthesizer.close(), this.#circuits.close()])
@@ -332,8 +341,7 @@ export class Engine implements AsyncDisposable {
   }
 
   #stopAll(): void {
-    const closed = new EngineClosedError('the engine was closed while the job ran')
-    for (const ticket of this.#tickets.values()) ticket.cancel(closed)
+    this.#desk.cancel('all', new EngineClosedError('the engine was closed while the job ran'))
   }
 
   #refuseIfClosing(): void {
@@ -346,62 +354,13 @@ export class Engine implements AsyncDisposable {
     return this.#pool.devices.length > 0 ? undefined : this.#pool.noDevice('device').message
   }
 
-  /** The running job of the same `requestId`, if it asks for the same. */
-  #joined(request: ValidatedRequest): Ticket | undefined {
-    const { requestId } = request
-    if (requestId === undefined) return undefined
-    for (const ticket of this.#tickets.values()) {
-      if (ticket.job.ref.requestId !== requestId || ticket.job.signal.aborted) continue
-      if (ticket.fingerprint === requestFingerprint(request)) return ticket
-      throw new RequestConflictError(
-        `requestId ${JSON.stringify(requestId)} is in use by a job that asks for something else`,
-        { details: { field: 'requestId', received: requestId }, jobId: ticket.job.id },
-      )
-    }
-    return undefined
-  }
-
-  /** Takes a job on. From here on it ends in exactly one of completed, failed and cancelled. */
   #accept(request: ValidatedRequest): Ticket {
-    const { circuitId, kind, deadline, priority, requestId, partitions: total } = request
-    this.#circuits.require(circuitId)
-    const { maxQueued } = this.#options
-    if (this.#queue.queued >= maxQueued) {
-      throw new QueueFullError(`${this.#queue.queued} jobs wait already`, {
-        details: { field: 'maxQueued', expected: `at most ${maxQueued} jobs waiting` },
-      })
-    }
-    const id = randomUUID()
-    const job = new Job(
-      { id, kind, circuitId, priority, deadline, requestId, total },
-      this.#arrivals++,
-      {
-        partitionMoved: ({ job: { ref }, index, state, gpu }, previous, elapsedMs) =>
-          this.#events.emit('partition', {
-            job: ref,
-            index,
-            total,
-            state,
-            previous,
-            elapsedMs,
-            ...(gpu !== undefined && { gpu }),
-          }),
-      },
-      this.#modules.clock,
-    )
-    const ticket = new Ticket(job, requestFingerprint(request))
-    this.#tickets.set(job, ticket)
-    this.#meters.set(
-      job,
-      new JobMeter(job, this.#rates, (progress) => {
-        this.#events.emit('progress', progress)
-        ticket.report(progress, (cause) => this.#reportListener(cause))
-      }),
-    )
-    this.#queue.add(job)
+    this.#circuits.require(request.circuitId)
+    const ticket = this.#desk.accept(request)
     // A WinningPoSt has seconds: the clocks of idle cards rise while its witness is made.
     const warming = new AbortController()
-    if (job.priority === 'critical') this.#pool?.warmUp(AbortSignal.any([job.signal, warming.signal]))
+    const { priority, signal } = ticket.job
+    if (priority === 'critical') this.#pool?.warmUp(AbortSignal.any([signal, warming.signal]))
     this.#conduct(this.#settleWhenDone(ticket, request).finally(() => warming.abort()))
     return ticket
   }
@@ -410,11 +369,11 @@ export class Engine implements AsyncDisposable {
   async #settleWhenDone(ticket: Ticket, request: ValidatedRequest): Promise<void> {
     const { job } = ticket
     const disarm = armDeadline(job)
-    const ended = afterGrace(job.signal, () => this.#settle(ticket, stopped(ticket)))
+    const ended = afterGrace(job.signal, () => this.#desk.settle(ticket, stopped(ticket)))
     try {
-      this.#settle(ticket, { kind: 'completed', result: await this.#run(ticket, request) })
+      this.#desk.settle(ticket, { kind: 'completed', result: await this.#run(ticket, request) })
     } catch (error) {
-      this.#settle(ticket, job.signal.aborted ? stopped(ticket) : { kind: 'failed', error: unexpected(error) })
+      this.#desk.settle(ticket, job.signal.aborted ? stopped(ticket) : { kind: 'failed', error: unexpected(error) })
     } finally {
       ended()
       disarm()
@@ -425,12 +384,14 @@ export class Engine implements AsyncDisposable {
   async #run(ticket: Ticket, request: ValidatedRequest): Promise<ProofResult> {
     const { job } = ticket
     const inputs = await this.#validate(job, request)
-    this.#announce(ticket)
+    this.#desk.announce(ticket)
     // Each partition: reserve → synthesize → prove on a device → assemble.
-    const proved = await this.#prove(job, inputs)
+    const proved = await proveJob(this.#steps, job, inputs)
     const { publicInputs } = await deriveStatement(request, { signal: job.signal, inputs })
-    const verifyMs = await verifyJob(this.#steps, job, publicInputs, proved, (bad) => this.#prove(job, inputs, bad))
-    return jobResult(job, proved, verifyMs, this.#rates)
+    const verifyMs = await verifyJob(this.#steps, job, publicInputs, proved, (bad) =>
+      proveJob(this.#steps, job, inputs, bad),
+    )
+    return jobResult(job, proved, verifyMs, this.#desk.rates)
   }
 
   /** What `validateRequest` could not know at once: the content of the vanilla proofs, and whether there are parameters. */
@@ -444,94 +405,9 @@ export class Engine implements AsyncDisposable {
     return inputs
   }
 
-  #announce(ticket: Ticket): void {
-    const { job } = ticket
-    ticket.announced = true
-    this.#undrained = true
-    this.#events.emit('queued', { job: job.ref, position: this.#queue.position(job) })
-  }
-
-  /** Proves partitions; if one fails for good, the others are stopped. */
-  async #prove(job: Job, inputs: readonly PartitionInput[], which = job.partitions): Promise<ProvedPartition[]> {
-    const runs = which.map(async (partition) => {
-      try {
-        return await provePartition(this.#steps, partition, inputs[partition.index] as PartitionInput)
-      } catch (error) {
-        if (partition.state !== 'done') partition.move('failed')
-        job.abort(error)
-        throw error
-      }
-    })
-    await Promise.allSettled(runs)
-    if (job.signal.aborted && isUnavailable(job.signal.reason)) await this.#circuits.forget(job.circuitId)
-    job.signal.throwIfAborted()
-    return Promise.all(runs)
-  }
-
-  /** The first outcome counts; nothing is told of a job after it. */
-  #settle(ticket: Ticket, outcome: Outcome): void {
-    const { job, announced } = ticket
-    if (ticket.ended) return
-    if (outcome.kind === 'completed') this.#meters.get(job)?.verified(1)
-    else {
-      for (const partition of job.partitions) {
-        if (announced && partition.state !== 'done' && partition.state !== 'failed') partition.move('failed')
-      }
-    }
-    if (outcome.kind === 'failed') job.error = outcome.error
-    job.move(outcome.kind)
-    const fraction = this.#meters.get(job)?.fraction ?? 0
-    this.#queue.remove(job)
-    this.#tickets.delete(job)
-    this.#meters.delete(job)
-    ticket.settle(outcome)
-    if (announced) {
-      this.#ended.add(job, fraction)
-      this.#tellOutcome(job, outcome)
-    }
-    // With nothing in flight any more, what is idle may be given up for whoever waits.
-    this.#budget.recheck()
-    this.#scheduler.wake()
-    if (this.#queue.size === 0 && this.#undrained) {
-      this.#undrained = false
-      this.#events.emit('drained')
-    }
-  }
-
-  #tellOutcome({ ref, id }: Job, outcome: Outcome): void {
-    if (outcome.kind === 'completed') {
-      this.#logger.debug({ jobId: id, timings: outcome.result.timings }, 'proof done')
-      this.#events.emit('completed', { job: ref, result: outcome.result })
-    } else if (outcome.kind === 'failed') {
-      this.#logger.warn({ jobId: id, err: outcome.error }, 'job failed')
-      this.#events.emit('failed', { job: ref, error: unexpected(outcome.error) })
-    } else this.#events.emit('cancelled', { job: ref, reason: outcome.reason })
-  }
-
   /** Work that `close()` waits for. */
   #conduct(work: Promise<void>): void {
     const settled = work.catch(() => {}).finally(() => this.#conducting.delete(settled))
     this.#conducting.add(settled)
   }
-
-  #reportListener(thrown: unknown): void {
-    const cause = thrown instanceof Error ? thrown : new Error(String(thrown))
-    this.#events.emit('error', new Error(`onProgress failed: ${cause.message}`, { cause }))
-  }
-}
-
-function totalMemory(memory: ResolvedOptions['memory']): number {
-  try {
-    return budgetBytes(memory)
-  } catch (cause) {
-    const received = String(memory.safetyMarginBytes)
-    throw new InvalidOptionsError(`option memory.safetyMarginBytes: ${(cause as Error).message}`, {
-      details: { field: 'memory.safetyMarginBytes', expected: 'less than the memory of the machine', received },
-      cause,
-    })
-  }
-}
-
-function isUnavailable(error: unknown): boolean {
-  return ProverError.is(error) && error.code === 'ERR_SRS_UNAVAILABLE'
 }

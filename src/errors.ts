@@ -32,7 +32,7 @@ export interface ProverErrorDetails {
   readonly field?: string
   readonly sector?: bigint
   readonly partition?: number
-  /** Index of the challenge within its sector. */
+  /** Index of the challenge within its sector; of a seal or an update, within its partition. */
   readonly challenge?: number
   readonly file?: string
   readonly expected?: string
@@ -251,9 +251,19 @@ export interface ErrorObject {
   readonly cause?: ErrorObject | undefined
 }
 
+/** Whatever was thrown, as an error. Callers may throw what has no text at all, such as `Object.create(null)`. */
+export function asError(thrown: unknown): Error {
+  if (thrown instanceof Error) return thrown
+  try {
+    return new Error(String(thrown))
+  } catch {
+    return new Error(`a thrown ${typeof thrown}`)
+  }
+}
+
 /** Makes any thrown value fit for `postMessage`. */
 export function toErrorObject(error: unknown): ErrorObject {
-  if (!(error instanceof Error)) return { name: 'Error', message: String(error) }
+  if (!(error instanceof Error)) return { name: 'Error', message: asError(error).message }
   const prover = ProverError.is(error) ? error : undefined
   return {
     name: error.name,

@@ -4,9 +4,10 @@
  * Events are sent through a private emitter. A listener is the embedder's code: if it throws or rejects, the job it was told
  * about must not fail, so every call is guarded and the failure goes to `error` listeners, and to the log where there are none.
  */
+import { type Channel, channel } from 'node:diagnostics_channel'
 import { EventEmitter } from 'eventemitter3'
 import type { CircuitId, ProofKind } from './circuit/circuit-id.ts'
-import type { ProverError } from './errors.ts'
+import { asError, InvalidOptionsError, type ProverError } from './errors.ts'
 import type { Logger } from './logger.ts'
 
 export interface ProofTimings {
@@ -128,25 +129,63 @@ export interface EngineEvents {
 
 export type EventName = keyof EngineEvents
 
+/** Events of one job: their channel is `wgzk:job:NAME`, that of the others `wgzk:engine:NAME`. */
+const JOB_EVENTS: readonly EventName[] = [
+  'queued',
+  'active',
+  'partition',
+  'progress',
+  'completed',
+  'failed',
+  'cancelled',
+  'memory',
+  'retry',
+  'fallback',
+  'verifyFailed',
+  'stalled',
+  'deadlineAtRisk',
+]
+
+/** What `node:diagnostics_channel` carries for each event of each engine in the process. */
+export interface EventMessage<E extends EventName = EventName> {
+  /** The engine: tells several in one process apart. */
+  readonly engine: object
+  readonly event: EventPayload<E>[0]
+}
+
+/** The name of an event's diagnostics channel. */
+export function channelName(event: EventName): string {
+  return JOB_EVENTS.includes(event) ? `wgzk:job:${event}` : `wgzk:engine:${event}`
+}
+
 /** What an event's listener is called with: one payload, or nothing. */
 export type EventPayload<E extends EventName> = Parameters<EngineEvents[E]>
 
 type AnyListener = (payload?: unknown) => unknown
 
-/** The engine's private emitter. Listeners run in order of registration, each guarded. */
+/**
+ * The engine's private emitter. Listeners run in order of registration, each guarded; then subscribers of the event's diagnostics
+ * channel, which Node guards itself.
+ */
 export class GuardedEmitter {
   readonly #listeners = new EventEmitter<EventName>()
   readonly #logger: Logger
+  readonly #engine: object
+  readonly #channels = new Map<EventName, Channel>()
 
-  constructor(logger: Logger) {
+  /** @param engine what messages on diagnostics channels name as their source */
+  constructor(logger: Logger, engine: object = {}) {
     this.#logger = logger
+    this.#engine = engine
   }
 
   on<E extends EventName>(event: E, listener: EngineEvents[E]): void {
+    requireFunction(listener)
     this.#listeners.on(event, listener as AnyListener)
   }
 
   once<E extends EventName>(event: E, listener: EngineEvents[E]): void {
+    requireFunction(listener)
     // Not the emitter's own `once`: `emit` below calls listeners itself and has to take them off before the call.
     const single = (payload: unknown): unknown => {
       this.off(event, listener)
@@ -177,6 +216,20 @@ export class GuardedEmitter {
         this.#listenerFailed(event, error)
       }
     }
+    const told = this.#channel(event)
+    if (told.hasSubscribers) {
+      told.publish({ engine: this.#engine, event: payload[0] } satisfies EventMessage)
+    }
+  }
+
+  /** Looked up once: the registry of channels costs more than the check for subscribers. */
+  #channel(event: EventName): Channel {
+    let found = this.#channels.get(event)
+    if (found === undefined) {
+      found = channel(channelName(event))
+      this.#channels.set(event, found)
+    }
+    return found
   }
 
   /** How many listeners an event has: senders of frequent events skip the work when it is 0. */
@@ -185,13 +238,21 @@ export class GuardedEmitter {
   }
 
   #listenerFailed(event: EventName, thrown: unknown): void {
-    const cause = thrown instanceof Error ? thrown : new Error(String(thrown))
+    const cause = asError(thrown)
     // A failing `error` listener is only logged: telling it about itself would not end.
     if (event === 'error') this.#logger.error({ err: cause }, 'a listener of "error" failed')
     else this.emit('error', new Error(`a listener of "${event}" failed: ${cause.message}`, { cause }))
   }
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
+/** @throws {InvalidOptionsError} where it is added, not when the event comes */
+function requireFunction(listener: unknown): void {
+  if (typeof listener === 'function') return
+  throw new InvalidOptionsError('a listener must be a function', {
+    details: { field: 'listener', expected: 'a function', received: typeof listener },
+  })
+}
+
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }

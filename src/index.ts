@@ -23,6 +23,7 @@
  */
 export type { CircuitCapability } from './budget/capabilities.ts'
 export type { CircuitId, ProofKind, SectorSizeTag } from './circuit/circuit-id.ts'
+export { type CuzkAllocation, type CuzkStatus, toCuzkStatus } from './cuzk-status.ts'
 export { Engine, type ProveOptions } from './engine.ts'
 export {
   BudgetExceededError,
@@ -67,6 +68,7 @@ export type {
   MemoryOptions,
   SynthesisOptions,
 } from './options.ts'
+export type { JobStatus } from './queue/job-status.ts'
 export { registeredSealProof } from './request/porep/seal-proofs.ts'
 export type {
   Commitment,
@@ -84,11 +86,12 @@ export type {
   WinningPostRequest,
 } from './request/proof-request.ts'
 export { registeredWindowPostProof, registeredWinningPostProof } from './request/registered-proofs.ts'
+export { registeredUpdateProof } from './request/snap/update-proofs.ts'
 export { statementOf } from './request/statement.ts'
 export {
   type DevelopmentParameters,
   type DevelopmentSetupOptions,
   developmentSetup,
 } from './srs/development-setup.ts'
-export type { EngineStatus, JobStatus } from './status.ts'
+export type { EngineStatus } from './status.ts'
 export { type VerifyProofOptions, verifyProof } from './verify-proof.ts'

@@ -26,3 +26,30 @@ export const silentLogger: Logger = {
   error: ignore,
   child: () => silentLogger,
 }
+
+/** The caller's logger, made harmless: what it throws or rejects with is dropped, since nowhere is left to tell of it. */
+export function guardedLogger(logger: Logger): Logger {
+  const guard =
+    (level: 'trace' | 'debug' | 'info' | 'warn' | 'error'): LogFn =>
+    (...line: [object | string, string?]): void => {
+      try {
+        const returned: unknown = (logger[level] as (...line: unknown[]) => unknown)(...line)
+        if (returned instanceof Promise) returned.catch(() => {})
+      } catch {}
+    }
+  const guarded: Logger = {
+    trace: guard('trace'),
+    debug: guard('debug'),
+    info: guard('info'),
+    warn: guard('warn'),
+    error: guard('error'),
+    child(bindings) {
+      try {
+        return guardedLogger(logger.child(bindings))
+      } catch {
+        return guarded
+      }
+    },
+  }
+  return guarded
+}

@@ -1,8 +1,8 @@
 /** Options of the engine: their types, defaults and checks. Sizes are …Bytes, times …Ms. */
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { InvalidOptionsError } from './errors.ts'
-import { type Logger, silentLogger } from './logger.ts'
+import { asError, InvalidOptionsError, ProverError } from './errors.ts'
+import { guardedLogger, type Logger, silentLogger } from './logger.ts'
 
 export interface MemoryOptions {
   /** @default 'auto': the smaller of cgroup limit and system RAM, less `safetyMarginBytes` */
@@ -110,6 +110,10 @@ const MAX_THREADS = 256
  * @throws {InvalidOptionsError} naming the option, what was expected and what came.
  */
 export function resolveOptions(options: EngineOptions = {}): ResolvedOptions {
+  return reading(() => resolved(options))
+}
+
+function resolved(options: EngineOptions): ResolvedOptions {
   const root = section(options, '', [
     'parameterCache',
     'allowDevelopmentParameters',
@@ -177,18 +181,40 @@ export function resolveOptions(options: EngineOptions = {}): ResolvedOptions {
 
 /** Options of {@link Engine.close}, checked. */
 export function resolveCloseOptions(options: CloseOptions = {}): { force: boolean; timeoutMs: number | undefined } {
-  const root = section(options, '', ['force', 'timeoutMs'])
-  return {
-    force: flag(root.force, 'force', false),
-    timeoutMs: root.timeoutMs === undefined ? undefined : integer(root.timeoutMs, 'timeoutMs', 0, 2 ** 31 - 1),
-  }
+  return reading(() => {
+    const { force, timeoutMs } = section(options, '', ['force', 'timeoutMs'])
+    return {
+      force: flag(force, 'force', false),
+      timeoutMs: timeoutMs === undefined ? undefined : integer(timeoutMs, 'timeoutMs', 0, 2 ** 31 - 1),
+    }
+  })
 }
 
-/** An `AbortSignal` or nothing: checked once at the door, since a wrong one would only be noticed when it is needed. */
+/**
+ * An `AbortSignal` or nothing: checked once at the door, since a wrong one would only be noticed when it is needed.
+ * @throws {InvalidOptionsError} the options are no object, or the signal is none
+ */
 export function resolveSignal(options: AbortOptions | undefined): AbortSignal | undefined {
-  const signal: unknown = options?.signal
-  if (signal === undefined || signal instanceof AbortSignal) return signal
-  return refuse('signal', 'an AbortSignal', signal)
+  return reading(() => {
+    if (options === undefined) return undefined
+    if (typeof options !== 'object' || options === null) refuse('options', 'an object', options)
+    const signal: unknown = options.signal
+    if (signal === undefined || signal instanceof AbortSignal) return signal
+    return refuse('signal', 'an AbortSignal', signal)
+  })
+}
+
+/** Options are the caller's objects: to read a field may run a getter or a proxy's trap, and that may throw anything. */
+function reading<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    if (ProverError.is(cause)) throw cause
+    throw new InvalidOptionsError(`the options can't be read: ${asError(cause).message}`, {
+      details: { field: 'options' },
+      cause,
+    })
+  }
 }
 
 function refuse(field: string, expected: string, value: unknown): never {
@@ -201,7 +227,7 @@ function refuse(field: string, expected: string, value: unknown): never {
 function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object'
-  return String(value)
+  return typeof value === 'function' ? 'a function' : String(value)
 }
 
 /** A misspelt option would be ignored without a word, so unknown names are refused. */
@@ -247,10 +273,15 @@ export function parameterDirectory(value: unknown, field: string): string {
   // A variable that is set but empty counts as absent.
   const given = value ?? (process.env.FIL_PROOFS_PARAMETER_CACHE || DEFAULT_PARAMETER_CACHE)
   if (given instanceof URL) {
-    if (given.protocol !== 'file:') refuse(field, 'a path or a file: URL', given.href)
-    return fileURLToPath(given)
+    try {
+      return fileURLToPath(given)
+    } catch {
+      // Of another scheme, with a host or with an encoded slash.
+      return refuse(field, 'a path or a file: URL', given.href)
+    }
   }
-  if (typeof given === 'string' && given !== '') return given
+  // No path has a NUL in it.
+  if (typeof given === 'string' && given !== '' && !given.includes('\0')) return given
   return refuse(field, 'a path or a file: URL', given)
 }
 
@@ -291,5 +322,5 @@ function loggerOption(value: unknown): Logger {
       return refuse('logger', `an object with a method ${method}`, value)
     }
   }
-  return value as Logger
+  return guardedLogger(value as Logger)
 }

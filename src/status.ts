@@ -3,28 +3,9 @@ import type { MemoryBudget } from './budget/memory-budget.ts'
 import type { ResidentRow } from './budget/residency.ts'
 import type { CircuitId, ProofKind } from './circuit/circuit-id.ts'
 import type { DeviceRow } from './device/gpu-pool.ts'
-import { ProverError, type ProverErrorCode } from './errors.ts'
-import type { JobRef, PartitionState } from './events.ts'
-import type { Job, JobState } from './queue/job.ts'
-import type { Priority } from './request/proof-request.ts'
+import type { PartitionState } from './events.ts'
+import type { EndedJobs, JobStatus } from './queue/job-status.ts'
 import type { SrsEntryStatus } from './srs/srs-store.ts'
-
-export interface JobStatus {
-  readonly job: JobRef
-  readonly state: JobState
-  readonly priority: Priority
-  readonly deadline?: Date
-  readonly fraction: number
-  readonly errorCode?: ProverErrorCode
-  /** Since `prove()` was called. */
-  readonly startedMsAgo: number
-  readonly partitions: readonly {
-    readonly index: number
-    readonly state: PartitionState
-    readonly synthesisMs?: number
-    readonly gpuMs?: number
-  }[]
-}
 
 export interface EngineStatus {
   readonly state: 'starting' | 'running' | 'closing' | 'closed'
@@ -59,61 +40,6 @@ export interface EngineStatus {
   readonly totals: {
     readonly completed: Readonly<Record<ProofKind, number>>
     readonly failed: Readonly<Record<ProofKind, number>>
-  }
-}
-
-/** How long a job that ended is still listed. */
-const RETENTION_MS = 60_000
-
-/** Rows kept of jobs that ended: a stream of short jobs must not fill the memory within the minute. */
-const MOST_ENDED = 100
-
-/** Counts and rows of jobs that ended. */
-export class EndedJobs {
-  readonly completed: Record<ProofKind, number> = zeroes()
-  readonly failed: Record<ProofKind, number> = zeroes()
-  #rows: { readonly endedAt: number; readonly createdAt: number; readonly row: JobStatus }[] = []
-
-  add(job: Job, fraction: number): void {
-    if (job.state === 'completed') this.completed[job.ref.kind]++
-    if (job.state === 'failed') this.failed[job.ref.kind]++
-    const now = job.clock.now()
-    this.#rows.unshift({ endedAt: now, createdAt: job.createdAt, row: jobStatus(job, fraction) })
-    this.#drop(now)
-  }
-
-  rows(now: number): JobStatus[] {
-    this.#drop(now)
-    return this.#rows.map(({ row, createdAt }) => ({ ...row, startedMsAgo: now - createdAt }))
-  }
-
-  #drop(now: number): void {
-    this.#rows = this.#rows.filter(({ endedAt }) => now - endedAt < RETENTION_MS).slice(0, MOST_ENDED)
-  }
-}
-
-const zeroes = (): Record<ProofKind, number> => ({
-  'porep-c2': 0,
-  'snap-update': 0,
-  'window-post': 0,
-  'winning-post': 0,
-})
-
-export function jobStatus(job: Job, fraction: number): JobStatus {
-  return {
-    job: job.ref,
-    state: job.state,
-    priority: job.priority,
-    ...(job.deadline !== undefined && { deadline: job.deadline }),
-    fraction,
-    ...(ProverError.is(job.error) && { errorCode: job.error.code }),
-    startedMsAgo: job.clock.now() - job.createdAt,
-    partitions: job.partitions.map(({ index, state, synthesisMs, gpuMs }) => ({
-      index,
-      state,
-      ...(synthesisMs !== undefined && { synthesisMs }),
-      ...(gpuMs !== undefined && { gpuMs }),
-    })),
   }
 }
 

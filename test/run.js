@@ -34,7 +34,7 @@ const SUITES = {
     // Whole files are left to `npm run check`: a circuit's parts land before what proves it.
     { name: 'unused', command: bin('knip/bin/knip.js', '--exclude', 'files') },
     { name: 'package', command: [process.execPath, join(root, 'scripts/check-package.js')] },
-    vitest('unit', 'kernels', 'circuits', 'proofs', 'faults', 'engine', 'package'),
+    vitest('unit', 'kernels', 'circuits', 'proofs', 'faults', 'engine', 'integrations', 'package'),
   ],
   proofs: [
     build,

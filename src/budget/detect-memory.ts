@@ -1,5 +1,6 @@
 /** How much memory the engine may count on. */
 import { totalmem } from 'node:os'
+import { InvalidOptionsError } from '../errors.ts'
 
 const GIB = 2 ** 30
 
@@ -34,4 +35,20 @@ export function budgetBytes(
     options.safetyMarginBytes === 'auto' ? Math.floor(Math.min(5 * GIB, limit / 4)) : options.safetyMarginBytes
   if (margin >= limit) throw new RangeError(`a safety margin of ${margin} bytes leaves nothing of ${limit} bytes`)
   return limit - margin
+}
+
+/**
+ * As {@link budgetBytes}, in the words of the options.
+ * @throws {InvalidOptionsError}
+ */
+export function totalMemory(options: Parameters<typeof budgetBytes>[0]): number {
+  try {
+    return budgetBytes(options)
+  } catch (cause) {
+    const received = String(options.safetyMarginBytes)
+    throw new InvalidOptionsError(`option memory.safetyMarginBytes: ${(cause as Error).message}`, {
+      details: { field: 'memory.safetyMarginBytes', expected: 'less than the memory of the machine', received },
+      cause,
+    })
+  }
 }

@@ -1,13 +1,10 @@
 /** What a partition and its circuit need of the host's memory, in bytes, before any of it is allocated. */
-import { cpuWorkingSetBytes, RANGE_POINTS } from '../cpu/working-set.ts'
+import { cpuWorkingSetBytes, RANGE_POINTS, shapeImageBytes } from '../cpu/working-set.ts'
 import { ASSUMED_MEMORY_BYTES } from '../device/device-spec.ts'
 import { G1_BYTES, G2_BYTES, paramsLayout, QUERIES, QUERY_GROUP } from '../params/layout.ts'
 import type { CircuitSize } from './circuit-sizes.ts'
 
 const SCALAR_BYTES = 32
-
-/** Templates and coefficients of any circuit: a few dozen templates with some ten thousand terms of 12 bytes. */
-const SHAPE_BYTES: number = 4 * 2 ** 20
 
 /** Memory of the WebAssembly device is 32-bit: kept points of one circuit may take a quarter of it. */
 const MOST_KEPT_BYTES: number = 2 ** 30
@@ -72,8 +69,8 @@ const ENCODED_BYTES = { g1: G1_BYTES, g2: G2_BYTES } as const
 const witnessBytes = ({ inputs, wide, bits }: CircuitSize): number =>
   SCALAR_BYTES * (inputs + wide) + Math.ceil(bits / 64) * 8
 
-/** Two density bits an aux variable, beside templates. */
-const shapeBytes = ({ aux }: CircuitSize): number => SHAPE_BYTES + Math.ceil(aux / 4)
+/** Two density bits an aux variable, beside templates: those are in the host's memory too, in arrays about as large as their image. */
+const shapeBytes = (size: CircuitSize): number => shapeImageBytes(size) + Math.ceil(size.aux / 4)
 
 function estimate(size: CircuitSize, { threads }: Machine, keepPoints: boolean): CircuitEstimate {
   const pointBytes = keepPoints ? keptPointBytes(size) : 0
@@ -82,7 +79,7 @@ function estimate(size: CircuitSize, { threads }: Machine, keepPoints: boolean):
     witnessBytes: witnessBytes(size),
     // One range of encoded points in use, the next one being read.
     deviceBytes: total - shapeBytes(size) - pointBytes + 2 * encodedRangeBytes(size, (group) => RANGE_POINTS[group]),
-    residentBytes: shapeBytes(size) + pointBytes,
+    residentBytes: 2 * shapeBytes(size) + pointBytes,
     pointBytes,
     keepPoints,
   }

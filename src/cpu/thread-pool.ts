@@ -65,6 +65,7 @@ export interface ComputePoolOptions {
 /** One call of {@link ComputePool.run}. */
 interface PendingRun {
   readonly signal: AbortSignal
+  readonly urgent: boolean
   readonly task: string
   readonly args: readonly unknown[]
   readonly results: unknown[]
@@ -147,6 +148,7 @@ export class ComputePool implements ThreadPool {
       const results: R[] = new Array(args.length)
       this.#runs.push({
         signal,
+        urgent: run.urgent === true,
         task,
         args,
         results,
@@ -226,14 +228,13 @@ export class ComputePool implements ThreadPool {
     this.#dispatch()
   }
 
-  /** Gives every idle thread the next task of the oldest run that has one left. */
+  /** Gives every idle thread the next task of the oldest run that has one left, urgent ones first. */
   #dispatch(): void {
     if (this.#state !== 'running') return
     for (const thread of this.#threads) {
       while (thread.current === undefined) {
-        const run = this.#runs.find(
-          (candidate) => candidate.failure === undefined && candidate.next < candidate.args.length,
-        )
+        const waiting = this.#runs.filter(({ failure, next, args }) => failure === undefined && next < args.length)
+        const run = waiting.find(({ urgent }) => urgent) ?? waiting[0]
         if (run === undefined) return
         const index = run.next++
         const message: TaskMessage = { task: run.task, args: run.args[index] }

@@ -22,8 +22,14 @@ export const RANGE_POINTS: Readonly<Record<'g1' | 'g2', number>> = { g1: 2 ** 18
 /** Twiddles of both directions and factors of a coset for rows and columns of up to 2^12: at most 6 · 2^12 blocks of 96 bytes. */
 const TABLE_BYTES: number = 6 * 2 ** 12 * 96
 
-/** Templates and coefficients: a few dozen templates with some ten thousand terms of 12 bytes. */
-const IMAGE_BYTES: number = 4 * 2 ** 20
+/**
+ * Most bytes of a circuit's templates and coefficients. PoSt circuits have a few dozen templates (0.1 MiB). Those of SHA-256 have one for
+ * each pattern of constant words in a compression: 24 MiB in porep-32g, 9 MiB in porep-2k. They can be told by the few variables that
+ * they multiply with: a quarter of all, where Poseidon has three quarters.
+ */
+export function shapeImageBytes({ aux, density }: Pick<CircuitShape, 'aux' | 'density'>): number {
+  return (density.bAuxCount < aux / 2 ? 26 : 4) * 2 ** 20
+}
 
 /** Staged encodings, blocks rounded up, growth in steps, gaps that blocks of different size leave. */
 const SLACK_BYTES: number = 16 * 2 ** 20
@@ -58,7 +64,7 @@ export function cpuWorkingSetBytes(
   })
   const kept = keepPoints ? QUERIES.reduce((sum, query) => sum + pointBytes(query, queries[query].points), 0) : 0
   const fixed = ARENA_BASE + threads * SCRATCH_BYTES + TABLE_BYTES + SLACK_BYTES
-  const shapeBytes = IMAGE_BYTES + Math.ceil(aux / 4)
+  const shapeBytes = shapeImageBytes(shape) + Math.ceil(aux / 4)
   // The last quotient adds the vectors a and c to what all partitions hold; the sums come when they are gone.
   return fixed + shapeBytes + kept + partitions * assignment + Math.max(2 * vector, ...sums)
 }

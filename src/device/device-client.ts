@@ -23,6 +23,8 @@ export interface DeviceCircuit {
 /** Partitions of one circuit, proved in one pass over the parameters. */
 export interface Batch extends DeviceCircuit {
   readonly witnesses: readonly CompactWitness[]
+  /** Its units go before those of other batches on the device. */
+  readonly urgent?: boolean | undefined
 }
 
 export interface BatchResult {
@@ -61,7 +63,7 @@ export interface SentWitness {
   readonly sent: readonly [inputs: number, bits: number, wide: number]
 }
 
-export interface WorkerBatch extends DeviceCircuit {
+export interface WorkerBatch extends Omit<Batch, 'witnesses'> {
   readonly witnesses: readonly (CompactWitness | SentWitness)[]
 }
 

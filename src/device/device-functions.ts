@@ -121,7 +121,7 @@ class DeviceHost {
     const loadMs = performance.now() - from
     try {
       const input = { device: this.#device, shape, witnesses, points, key: file.key }
-      return { proofs: await proveBatch(input, run), loadMs }
+      return { proofs: await proveBatch(input, { ...run, urgent: batch.urgent }), loadMs }
     } catch (error) {
       if (ProverError.is(error)) {
         // The file changed or holds a bad point: whoever comes next reads it anew.

@@ -1,13 +1,21 @@
 /**
- * The devices of an engine: who has which, who waits, and what happens when one dies.
+ * The devices of an engine: who has which, who waits, and what happens when one fails.
  *
- * A partition gets an idle device in order of its job's rank. A device whose worker exits is started again in the background
- * with the next generation, a bounded number of times in a row; what it was working on rejects and is the caller's to repeat.
+ * A device has two seats. In the first sits one partition after another, in order of their jobs. The second is for what is critical
+ * while the first is taken: the device then works on its units first and goes on with the other's in between and afterwards.
+ *
+ * A device whose worker exits is started again in the background with the next generation; what it was working on rejects and is the
+ * caller's to repeat. One that fails again and again is quarantined and tried later.
  *
  * A stand-in (the CPU device beside GPUs) is started when a partition asks for it first, and gets only those that ask for it.
+ *
+ *     starting → idle ⇄ proving → lost → starting …     starting → excluded (failed its first self-test)
+ *     idle, proving, lost → quarantined → starting …
  */
 import { GpuUnavailableError, type ProverError, toErrorObject } from '../errors.ts'
+import { type Claim, compareClaims, URGENT_RANK } from './device-claims.ts'
 import type { DeviceClient } from './device-client.ts'
+import { DeviceHealth } from './device-health.ts'
 import type { DeviceInfo } from './device-spec.ts'
 
 /** How one device is started, anew after each death. */
@@ -26,13 +34,15 @@ export interface StandInSlot extends DeviceSlot {
 /** Who is asked: the engine's devices, or their stand-in. */
 export type DeviceRole = 'device' | 'standIn'
 
-export type DeviceState = 'starting' | 'idle' | 'proving' | 'lost' | 'excluded' | 'quarantined'
-
-/** What a device works on. */
-export interface Occupant {
-  readonly jobId: string
-  readonly partition: number
+/** What a pool may have beside its devices. */
+export interface PoolOptions {
+  readonly signal?: AbortSignal | undefined
+  readonly standIn?: StandInSlot | undefined
+  /** Monotonic, ms. @default `performance.now` */
+  readonly now?: (() => number) | undefined
 }
+
+export type DeviceState = 'starting' | 'idle' | 'proving' | 'lost' | 'excluded' | 'quarantined'
 
 export interface DeviceRow {
   readonly ordinal: number
@@ -48,13 +58,17 @@ export interface DeviceRow {
 }
 
 export interface PoolObserver {
-  deviceChanged(ordinal: number, state: 'ready' | 'lost' | 'excluded' | 'closed', reason?: string): void
+  deviceChanged(ordinal: number, state: 'ready' | 'lost' | 'excluded' | 'quarantined' | 'closed', reason?: string): void
   /** A device became idle, or is gone for good: who waits should look again. */
   availabilityChanged(): void
 }
 
-/** Restarts in a row without a finished batch in between. A worker that dies this often would die again. */
-const MAX_RESTARTS = 3
+type SeatName = 'main' | 'urgent'
+
+interface Seat {
+  readonly claim: Claim
+  readonly since: number
+}
 
 interface Row {
   readonly ordinal: number
@@ -62,28 +76,22 @@ interface Row {
   /** Asked for at least once: a stand-in that nobody needs is not started, nor told of. */
   wanted: boolean
   readonly slot: DeviceSlot
+  readonly health: DeviceHealth
+  readonly seats: Record<SeatName, Seat | undefined>
   generation: number
   state: DeviceState
   reason: string | undefined
   client: DeviceClient | undefined
   info: DeviceInfo | undefined
-  failuresInARow: number
-  verifyFailures: number
-  occupant: Occupant | undefined
-  busySince: number
-}
-
-/** A row as it was when it was handed out: it may have died before the waiter runs. */
-interface Held {
-  readonly row: Row
-  readonly client: DeviceClient
-  readonly generation: number
+  /** When a unit of either seat ended last. */
+  lastUnitAt: number
+  timer: NodeJS.Timeout | undefined
 }
 
 interface Waiter {
   readonly role: DeviceRole
-  readonly rank: () => number
-  readonly resolve: (held: Held) => void
+  readonly claim: Claim
+  readonly resolve: (hold: DeviceHold) => void
   readonly reject: (reason: unknown) => void
 }
 
@@ -91,37 +99,47 @@ interface Waiter {
 export interface DeviceHold extends Disposable {
   readonly ordinal: number
   readonly client: DeviceClient
+  /** In the second seat: its units go before those of the first. */
+  readonly urgent: boolean
+  /** A unit ended. */
+  unit(): void
+  /** For how long no unit has ended, of either seat, ms. */
+  silentMs(): number
   /** A batch came back: earlier failures of this device are forgotten. */
   succeeded(): void
+  /** Ends a device that hangs; what it works on rejects. */
+  end(): void
 }
 
 export class GpuPool {
   readonly #rows: Row[]
   readonly #standIn: StandInSlot | undefined
   readonly #observer: PoolObserver
+  readonly #now: () => number
   readonly #waiters: Waiter[] = []
   readonly #closing = new AbortController()
   #starts: Promise<void>[] = []
   #closed: Promise<void> | undefined
 
-  private constructor(slots: readonly DeviceSlot[], observer: PoolObserver, standIn: StandInSlot | undefined) {
+  private constructor(slots: readonly DeviceSlot[], observer: PoolObserver, { standIn, now }: PoolOptions) {
     this.#observer = observer
     this.#standIn = standIn
+    this.#now = now ?? (() => performance.now())
     this.#rows = (standIn === undefined ? slots : [...slots, standIn]).map(
       (slot, ordinal): Row => ({
         ordinal,
         role: slot === standIn ? 'standIn' : 'device',
         wanted: slot !== standIn,
         slot,
+        health: new DeviceHealth(),
+        seats: { main: undefined, urgent: undefined },
         generation: 0,
         state: 'starting',
         reason: undefined,
         client: undefined,
         info: undefined,
-        failuresInARow: 0,
-        verifyFailures: 0,
-        occupant: undefined,
-        busySince: 0,
+        lastUnitAt: 0,
+        timer: undefined,
       }),
     )
   }
@@ -134,14 +152,14 @@ export class GpuPool {
   static async start(
     slots: readonly DeviceSlot[],
     observer: PoolObserver,
-    signal?: AbortSignal,
-    standIn?: StandInSlot,
+    options: PoolOptions = {},
   ): Promise<GpuPool> {
-    const pool = new GpuPool(slots, observer, standIn)
+    const { signal } = options
+    const pool = new GpuPool(slots, observer, options)
     const abort = (): void => pool.#closing.abort(signal?.reason)
     signal?.addEventListener('abort', abort, { once: true })
     try {
-      const rows = pool.#rows.filter(({ role }) => role === 'device')
+      const rows = pool.#of('device')
       pool.#starts = rows.map((row) => pool.#startRow(row))
       const ready = rows.map(async (row, i) => {
         await pool.#starts[i]
@@ -149,7 +167,7 @@ export class GpuPool {
       })
       await Promise.any(ready).catch(async () => {
         signal?.throwIfAborted()
-        const row = pool.#rows.find(({ role }) => role === 'standIn')
+        const [row] = pool.#of('standIn')
         if (row !== undefined) await pool.#want(row)
         if (row?.client === undefined) throw pool.noDevice('device')
       })
@@ -163,21 +181,32 @@ export class GpuPool {
     }
   }
 
-  /** Devices that could take a partition now; the stand-in counts where it is all that is left. */
+  /** The devices; where none is left, what stands in for them. */
+  get #usable(): Row[] {
+    return this.#of(this.#left('device') ? 'device' : 'standIn')
+  }
+
   get idle(): number {
-    const role = this.#left('device') ? 'device' : 'standIn'
-    return this.#rows.filter((row) => row.role === role && (row.state === 'idle' || !row.wanted)).length
+    return this.#usable.filter(({ state, wanted }) => state === 'idle' || !wanted).length
+  }
+
+  /** Devices that work now. */
+  get serving(): number {
+    return this.#usable.filter((row) => isServing(row) || !row.wanted).length
+  }
+
+  /** Devices that would take a partition of this rank at once. */
+  free(rank: number): number {
+    return this.#usable.filter((row) => !row.wanted || seatFor(row, rank) !== undefined).length
   }
 
   /** Devices that work, or will after a restart. */
   get devices(): readonly DeviceInfo[] {
-    return this.#rows.flatMap(({ role, info, state }) =>
-      role === 'standIn' || info === undefined || state === 'excluded' ? [] : [info],
-    )
+    return this.#of('device').flatMap(({ info, state }) => (info === undefined || state === 'excluded' ? [] : [info]))
   }
 
   get clients(): readonly DeviceClient[] {
-    return this.#rows.flatMap(({ role, client }) => (role === 'standIn' || client === undefined ? [] : [client]))
+    return this.#of('device').flatMap(({ client }) => (client === undefined ? [] : [client]))
   }
 
   /** What stands in for the devices, unless it can't be started. */
@@ -187,79 +216,64 @@ export class GpuPool {
 
   /** Has the idle devices work on nothing in particular until the signal aborts, so that their clocks are up when a proof comes. */
   warmUp(signal: AbortSignal): void {
-    for (const { state, role, client } of this.#rows) {
-      if (state === 'idle' && role === 'device') void client?.warmUp(signal)
-    }
+    for (const { state, client } of this.#of('device')) if (state === 'idle') void client?.warmUp(signal)
   }
 
   rows(): DeviceRow[] {
-    const now = performance.now()
+    const now = this.#now()
     const rows = this.#rows.filter(({ wanted }) => wanted)
-    return rows.map(({ ordinal, generation, info, slot, state, reason, verifyFailures, occupant, busySince }) => ({
-      ordinal,
-      // One worker a device so far: both are counted in the same order.
-      device: ordinal,
-      generation,
-      name: info?.name ?? slot.name,
-      state,
-      verifyFailures,
-      ...(reason !== undefined && { reason }),
-      ...(occupant !== undefined && { ...occupant, busyMs: now - busySince }),
-    }))
+    return rows.map(({ ordinal, generation, info, slot, state, reason, health, seats }) => {
+      const seat = seats.urgent ?? seats.main
+      return {
+        ordinal,
+        // One worker a device: both are counted in the same order.
+        device: ordinal,
+        generation,
+        name: info?.name ?? slot.name,
+        state,
+        verifyFailures: health.verifyFailures,
+        ...(reason !== undefined && { reason }),
+        ...(seat !== undefined && { ...seat.claim.occupant, busyMs: now - seat.since }),
+      }
+    })
   }
 
   /**
    * Waits for a device.
-   * @param rank the greater goes first; read anew each time
    * @throws {GpuUnavailableError} no device is left
    * @throws `signal.reason`
    */
-  async acquire(
-    occupant: Occupant,
-    rank: () => number,
-    signal: AbortSignal,
-    role: DeviceRole = 'device',
-  ): Promise<DeviceHold> {
+  async acquire(claim: Claim, signal: AbortSignal, role: DeviceRole = 'device'): Promise<DeviceHold> {
     signal.throwIfAborted()
-    for (const row of this.#rows) if (row.role === role && !row.wanted) void this.#want(row)
+    for (const row of this.#of(role)) if (!row.wanted) void this.#want(row)
     let giveUp: () => void = () => {}
-    const { row, client, generation } = await new Promise<Held>((resolve, reject) => {
-      const waiter: Waiter = { role, rank, resolve, reject }
-      giveUp = () => {
-        const index = this.#waiters.indexOf(waiter)
-        if (index < 0) return
-        this.#waiters.splice(index, 1)
-        reject(signal.reason)
-      }
-      signal.addEventListener('abort', giveUp, { once: true })
-      this.#waiters.push(waiter)
-      this.#handOut()
-    }).finally(() => signal.removeEventListener('abort', giveUp))
-    row.occupant = occupant
-    row.busySince = performance.now()
-    let held = true
-    return {
-      ordinal: row.ordinal,
-      client,
-      succeeded: () => {
-        if (row.generation === generation) row.failuresInARow = 0
-      },
-      [Symbol.dispose]: () => {
-        if (!held) return
-        held = false
-        if (row.occupant === occupant) row.occupant = undefined
-        // After a death the row is another generation's already, or will be when it has started.
-        if (row.generation !== generation || row.state !== 'proving') return
-        row.state = 'idle'
+    try {
+      return await new Promise<DeviceHold>((resolve, reject) => {
+        const waiter: Waiter = { role, claim, resolve, reject }
+        giveUp = () => {
+          const index = this.#waiters.indexOf(waiter)
+          if (index < 0) return
+          this.#waiters.splice(index, 1)
+          reject(signal.reason)
+        }
+        signal.addEventListener('abort', giveUp, { once: true })
+        this.#waiters.push(waiter)
         this.#handOut()
-      },
+      })
+    } finally {
+      signal.removeEventListener('abort', giveUp)
     }
   }
 
   /** Counts a proof of this device that did not verify. */
   verifyFailed(ordinal: number): void {
     const row = this.#rows[ordinal]
-    if (row !== undefined) row.verifyFailures++
+    if (row?.health.wrong()) this.#quarantine(row, 'its proofs do not verify')
+  }
+
+  /** A proof of this device holds. */
+  verified(ordinal: number): void {
+    this.#rows[ordinal]?.health.verified()
   }
 
   /** Closes every device; those who wait for one reject. Idempotent. */
@@ -272,9 +286,19 @@ export class GpuPool {
     this.#closing.abort()
     const gone = new GpuUnavailableError('the devices are closed')
     for (const waiter of this.#waiters.splice(0)) waiter.reject(gone)
+    for (const { timer } of this.#rows) clearTimeout(timer)
     await Promise.allSettled(this.#starts)
     await Promise.all(this.#rows.map(({ client }) => client?.close()))
     for (const row of this.#rows) if (row.client !== undefined) this.#observer.deviceChanged(row.ordinal, 'closed')
+  }
+
+  #of(role: DeviceRole): Row[] {
+    return this.#rows.filter((row) => row.role === role)
+  }
+
+  /** Whether a device of this role works, or will before long. */
+  #left(role: DeviceRole): boolean {
+    return this.#of(role).some(({ state }) => state !== 'excluded' && state !== 'quarantined')
   }
 
   /** Starts a stand-in, once. */
@@ -283,11 +307,6 @@ export class GpuPool {
     const started = this.#startRow(row)
     this.#starts.push(started)
     return started
-  }
-
-  /** Whether a device of this role works, or will. */
-  #left(role: DeviceRole): boolean {
-    return this.#rows.some((row) => row.role === role && row.state !== 'excluded')
   }
 
   async #startRow(row: Row): Promise<void> {
@@ -307,63 +326,136 @@ export class GpuPool {
         row.reason = 'closing'
         return
       }
-      this.#exclude(row, toErrorObject(error).message)
+      const { message } = toErrorObject(error)
+      if (row.generation === 0) this.#leave(row, 'excluded', message)
+      else this.#quarantine(row, message)
     }
   }
 
   #died(row: Row, client: DeviceClient, error: ProverError): void {
     if (row.client !== client || this.#closing.signal.aborted) return
     row.client = undefined
+    this.#empty(row)
     row.state = 'lost'
     row.reason = error.message
-    row.failuresInARow++
     this.#observer.deviceChanged(row.ordinal, 'lost', error.message)
-    if (row.failuresInARow > MAX_RESTARTS) {
-      this.#exclude(row, `${error.message}; it was started ${MAX_RESTARTS} times again in vain`)
-      return
-    }
+    if (row.health.fault()) this.#quarantine(row, `${error.message}; it was started again in vain`)
+    else this.#restart(row)
+  }
+
+  #restart(row: Row): void {
     this.#starts.push(this.#startRow(row))
   }
 
-  #exclude(row: Row, reason: string): void {
-    row.state = 'excluded'
-    row.reason = reason
-    this.#observer.deviceChanged(row.ordinal, 'excluded', reason)
-    if (this.#left(row.role)) return
-    this.#refuse(row.role)
-    this.#observer.availabilityChanged()
+  /** Takes a device out of service, to be tried again later. */
+  #quarantine(row: Row, reason: string): void {
+    if (row.state === 'quarantined' || this.#closing.signal.aborted) return
+    const { client } = row
+    row.client = undefined
+    this.#empty(row)
+    if (client !== undefined) this.#starts.push(client.close())
+    const ms = row.health.quarantine()
+    row.timer = setTimeout(() => {
+      row.state = 'starting'
+      this.#restart(row)
+    }, ms)
+    this.#leave(row, 'quarantined', reason)
   }
 
-  /** Nobody is to wait for what will never come. */
-  #refuse(role: DeviceRole): void {
+  #empty(row: Row): void {
+    row.seats.main = undefined
+    row.seats.urgent = undefined
+  }
+
+  /** The device serves nobody any more, or not for now. */
+  #leave(row: Row, state: 'excluded' | 'quarantined', reason: string): void {
+    row.state = state
+    row.reason = reason
+    this.#observer.deviceChanged(row.ordinal, state, reason)
+    if (this.#refuseIfNoneLeft(row.role)) this.#observer.availabilityChanged()
+  }
+
+  /** With no device left those who wait would wait for ever. */
+  #refuseIfNoneLeft(role: DeviceRole): boolean {
+    if (this.#left(role)) return false
     for (const waiter of this.#waiters.filter((waiting) => waiting.role === role)) {
       this.#waiters.splice(this.#waiters.indexOf(waiter), 1)
       waiter.reject(this.noDevice(role))
     }
+    return true
   }
 
   /** Why no device of a role is left. */
   noDevice(role: DeviceRole): GpuUnavailableError {
-    const rows = this.#rows.filter((row) => row.role === role)
+    const rows = this.#of(role)
     const reasons = rows.map(({ slot, reason }) => `${slot.name}: ${reason ?? 'not started'}`)
     return new GpuUnavailableError(`no device is left to prove on (${reasons.join('; ')})`, {
       details: { device: rows.map(({ slot }) => slot.name).join(', ') },
     })
   }
 
-  /** Gives idle devices to the waiters of the greatest rank, those who came first among equals. */
+  /** Gives free seats to those who wait, in their order. */
   #handOut(): void {
-    for (const role of ['device', 'standIn'] as const) if (!this.#left(role)) this.#refuse(role)
-    for (const row of this.#rows) {
-      if (row.state !== 'idle') continue
-      const waiting = this.#waiters.filter(({ role }) => role === row.role)
-      let [best] = waiting
-      if (best === undefined) continue
-      for (const waiter of waiting) if (waiter.rank() > best.rank()) best = waiter
-      this.#waiters.splice(this.#waiters.indexOf(best), 1)
-      row.state = 'proving'
-      best.resolve({ row, client: row.client as DeviceClient, generation: row.generation })
+    this.#refuseIfNoneLeft('device')
+    this.#refuseIfNoneLeft('standIn')
+    for (const waiter of [...this.#waiters].sort((a, b) => compareClaims(a.claim, b.claim))) {
+      const row = this.#rowFor(waiter)
+      if (row === undefined) continue
+      this.#waiters.splice(this.#waiters.indexOf(waiter), 1)
+      waiter.resolve(this.#hold(row, waiter.claim))
     }
-    if (this.#rows.some(({ state }) => state === 'idle')) this.#observer.availabilityChanged()
+    if (this.idle > 0) this.#observer.availabilityChanged()
   }
+
+  /** An idle device before one that works, and one that has failed this partition only if there is no other. */
+  #rowFor({ claim, role }: Waiter): Row | undefined {
+    const rows = this.#of(role)
+    const others = rows.filter((row) => isServing(row) && row.ordinal !== claim.avoid)
+    const candidates = others.length > 0 ? others : rows
+    const free = candidates.filter((row) => seatFor(row, claim.rank()) !== undefined)
+    return free.find(({ state }) => state === 'idle') ?? free[0]
+  }
+
+  #hold(row: Row, claim: Claim): DeviceHold {
+    const name = seatFor(row, claim.rank()) as SeatName
+    const seat: Seat = { claim, since: this.#now() }
+    const { generation } = row
+    const client = row.client as DeviceClient
+    const unit = (): void => {
+      row.lastUnitAt = this.#now()
+    }
+    row.seats[name] = seat
+    row.state = 'proving'
+    unit()
+    return {
+      ordinal: row.ordinal,
+      client,
+      urgent: name === 'urgent',
+      unit,
+      silentMs: () => this.#now() - row.lastUnitAt,
+      succeeded: () => {
+        if (row.generation === generation) row.health.succeeded()
+      },
+      end: () => void client.close(),
+      [Symbol.dispose]: () => {
+        // After a death the seat is empty or another generation's.
+        if (row.seats[name] !== seat) return
+        row.seats[name] = undefined
+        if (row.seats.main === undefined && row.seats.urgent === undefined) row.state = 'idle'
+        this.#handOut()
+      },
+    }
+  }
+}
+
+function isServing({ state }: Row): boolean {
+  return state === 'idle' || state === 'proving'
+}
+
+/** Where on a device a claim of this rank may sit now. */
+function seatFor(row: Row, rank: number): SeatName | undefined {
+  if (!isServing(row)) return undefined
+  const { main, urgent } = row.seats
+  if (main === undefined) return 'main'
+  return rank >= URGENT_RANK && urgent === undefined && main.claim.rank() < rank ? 'urgent' : undefined
 }

@@ -21,6 +21,7 @@ type FromChild =
 
 interface PendingCall {
   readonly settle: (reply: Reply) => void
+  readonly fail: (error: WorkerExitedError) => void
   readonly onProgress: CallOptions['onProgress']
 }
 
@@ -62,6 +63,8 @@ export class ProcessLink<F extends WorkerFunctions> implements Link<F> {
         const why = lastWords.trim() === '' ? '' : `: ${lastWords.trim()}`
         this.#gone ??= new WorkerExitedError(`process ${name} ${how}${why}`, { cause })
         resolve(this.#gone)
+        // Not by racing each call with `exited`: what a call returned would be held until the process is gone.
+        for (const { fail } of this.#calls.values()) fail(this.#gone)
       }
       this.#child.once('error', (error) => {
         // Also told of a message that can't be sent, which does not end the process.
@@ -90,13 +93,16 @@ export class ProcessLink<F extends WorkerFunctions> implements Link<F> {
     }
     signal?.addEventListener('abort', abort, { once: true })
     try {
-      const replied = new Promise<Reply>((settle) => this.#calls.set(id, { settle, onProgress }))
+      const replied = new Promise<Reply>((settle, fail) => this.#calls.set(id, { settle, fail, onProgress }))
       this.#send({ kind: 'call', id, method, args })
-      const reply = await Promise.race([replied, this.exited])
+      const reply = await replied
       signal?.throwIfAborted()
-      if (reply instanceof WorkerExitedError) throw reply
       if (!reply.ok) throw fromErrorObject(reply.error)
       return reply.value as Awaited<ReturnType<F[M]>>
+    } catch (error) {
+      // Whatever came after an abort came too late, an error of the aborted work and the end of its worker included.
+      signal?.throwIfAborted()
+      throw error
     } finally {
       signal?.removeEventListener('abort', abort)
       clearTimeout(stopTimer)

@@ -74,6 +74,8 @@ export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
   readonly #worker: Worker
   readonly #remote: Dispatch
   readonly #endsItself: boolean
+  /** Ends the calls in flight. A call must not wait for `exited` itself: what it returned would be held until the worker is gone. */
+  readonly #pending = new Set<(error: WorkerExitedError) => void>()
   #gone: WorkerExitedError | undefined
   #giveUp!: (error: WorkerExitedError) => void
 
@@ -97,6 +99,7 @@ export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
         const why = cause instanceof Error ? `: ${cause.message}` : ''
         this.#gone ??= new WorkerExitedError(`worker ${name} exited with code ${code}${why}`, { cause })
         resolve(this.#gone)
+        for (const fail of this.#pending) fail(this.#gone)
       })
     })
   }
@@ -127,19 +130,31 @@ export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
     }
     signal?.addEventListener('abort', abort, { once: true })
     try {
-      const reply = await Promise.race([
-        this.#remote(method, args, transfer(theirs as never, [theirs as never])),
-        this.exited,
-      ])
-      // Whatever came back after an abort came too late, an error of the aborted work included.
+      const reply = await this.#unlessGone(this.#remote(method, args, transfer(theirs as never, [theirs as never])))
       signal?.throwIfAborted()
-      if (reply instanceof WorkerExitedError) throw reply
       if (!reply.ok) throw fromErrorObject(reply.error)
       return reply.value as Awaited<ReturnType<F[M]>>
+    } catch (error) {
+      // Whatever came after an abort came too late, an error of the aborted work and the end of its worker included.
+      signal?.throwIfAborted()
+      throw error
     } finally {
       signal?.removeEventListener('abort', abort)
       clearTimeout(stopTimer)
       own.close()
+    }
+  }
+
+  async #unlessGone<T>(answer: Promise<T>): Promise<T> {
+    let fail: (error: WorkerExitedError) => void = () => {}
+    const gone = new Promise<never>((_, reject) => {
+      fail = reject
+    })
+    this.#pending.add(fail)
+    try {
+      return await Promise.race([answer, gone])
+    } finally {
+      this.#pending.delete(fail)
     }
   }
 
@@ -149,6 +164,7 @@ export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
       this.#gone = new WorkerExitedError(`worker ${this.name} was given up`)
       this.#worker.unref()
       this.#giveUp(this.#gone)
+      for (const fail of this.#pending) fail(this.#gone)
     }
     if (this.#gone === undefined) await this.#worker.terminate()
     await this.exited

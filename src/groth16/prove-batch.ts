@@ -128,7 +128,7 @@ class WeightedProgress {
     const before = this.#done
     this.#done += cost
     return {
-      signal: this.#run.signal,
+      ...this.#run,
       unit: (share) => {
         this.#reported = Math.max(this.#reported, Math.min(1, (before + cost * share) / this.#total))
         this.#run.unit(this.#reported)

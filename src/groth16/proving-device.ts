@@ -12,6 +12,8 @@ import type { Query } from '../params/layout.ts'
 /** What a running computation reports to, and obeys. */
 export interface Run {
   readonly signal: AbortSignal
+  /** Its units go before those of other calls to the same device. */
+  readonly urgent?: boolean | undefined
   /** Called after each unit of device work, with the share (0 to 1) of this call that is done. */
   unit(share: number): void
 }

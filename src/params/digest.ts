@@ -46,7 +46,10 @@ type Memo = Record<string, MemoEntry>
 
 const MEMO_VERSION = 1
 
-/** The file that remembers digests: in $XDG_CACHE_HOME, else in ~/.cache. */
+/**
+ * The file that remembers digests: in $XDG_CACHE_HOME, else in ~/.cache.
+ * @throws the system's error if there is no home
+ */
 export function memoFile(): string {
   return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'wgzk', 'digests.json')
 }
@@ -56,7 +59,7 @@ export async function fileDigest(path: string, run: ReadRun): Promise<string> {
   const key = resolve(path)
   const { size, mtimeNs } = await stat(path, { bigint: true })
   const known = (await readMemo())[key]
-  if (known !== undefined && known.bytes === Number(size) && known.mtime === String(mtimeNs)) return known.digest
+  if (known?.bytes === Number(size) && known.mtime === String(mtimeNs)) return known.digest
   const handle = await open(path)
   try {
     const digest = await handleDigest(handle, run)
@@ -89,15 +92,17 @@ async function readMemo(): Promise<Memo> {
 
 /** Never fails: without a memo the next start only takes longer. */
 async function remember(key: string, entry: MemoEntry): Promise<void> {
-  const file = memoFile()
-  const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`
+  let temporary: string | undefined
   try {
+    // Throws where the user of the process has no home: a container that runs under any number.
+    const file = memoFile()
+    temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`
     await mkdir(dirname(file), { recursive: true })
     const files = { ...(await readMemo()), [key]: entry }
     await writeFile(temporary, JSON.stringify({ version: MEMO_VERSION, files }, undefined, 1))
     // Renaming is atomic: another process sees the old file or the new one, and at worst one entry is lost.
     await rename(temporary, file)
   } catch {
-    await rm(temporary, { force: true }).catch(() => {})
+    if (temporary !== undefined) await rm(temporary, { force: true }).catch(() => {})
   }
 }

@@ -63,6 +63,8 @@ export class Partition {
   #since: number
   /** Worker that has it, or had it last. */
   gpu: number | undefined
+  /** Worker that failed it the last time: another is taken if there is one. */
+  avoid: number | undefined
   synthesisMs: number | undefined
   gpuMs: number | undefined
   /** Parts done of the present attempt, 0 to 1 each. */
@@ -102,7 +104,8 @@ export class Job implements Placed {
   readonly circuitId: CircuitId
   readonly priority: Priority
   readonly deadline: Date | undefined
-  readonly arrival: number
+  /** Counts jobs in order of their arrival in the queue. */
+  arrival: number
   readonly partitions: readonly Partition[]
   readonly clock: Clock
   readonly observer: JobObserver

@@ -5,11 +5,13 @@
 import type { Circuits, LoadedCircuit } from '../budget/circuits.ts'
 import type { Reservation } from '../budget/memory-budget.ts'
 import type { CompactWitness } from '../circuit/shape.ts'
+import type { Claim } from '../device/device-claims.ts'
 import type { DeviceRole, GpuPool } from '../device/gpu-pool.ts'
 import { GpuValidationError, ProverError, type ProverErrorCode, SynthesisError, toErrorObject } from '../errors.ts'
 import type { PartitionInput } from '../synthesis/partition-input.ts'
 import type { Synthesizer } from '../synthesis/synthesis-pool.ts'
 import type { Partition } from './job.ts'
+import { watchStall } from './stall-watch.ts'
 import type { SynthesisScheduler } from './synthesis-scheduler.ts'
 
 export interface PartitionSteps {
@@ -27,6 +29,12 @@ export interface PartitionSteps {
   /** A device took it. */
   placed(partition: Partition): void
   progressed(partition: Partition): void
+  /** A device of which no unit ended for so long hangs. */
+  readonly stallMs: number
+  /** Its device hangs, and is ended. */
+  stalled(partition: Partition, silentMs: number): void
+  /** Its finished proof holds. */
+  verified(partition: Partition): void
   /** Its finished proof does not hold. */
   verifyFailed(partition: Partition): void
 }
@@ -198,20 +206,26 @@ function proveOnDevice(
   const keepPoints = role === 'device' && steps.circuits.require(job.circuitId).keepPoints
   return attempts(steps, partition, async () => {
     steps.witnessBytes(bytes)
-    const occupant = { jobId: job.id, partition: partition.index }
     using device = await steps.pool
-      .acquire(occupant, () => job.rank, job.signal, role)
+      .acquire(claimOf(partition), job.signal, role)
       .finally(() => steps.witnessBytes(-bytes))
     partition.gpu = device.ordinal
     partition.move('gpu')
     steps.placed(partition)
     // The device has it: another witness may be made ahead.
     room.turn.leave()
-    const batch = { circuitId: job.circuitId, parameters: circuit.location, keepPoints, witnesses: [witness] }
+    const { circuitId } = job
+    const { urgent } = device
+    const batch = { circuitId, parameters: circuit.location, keepPoints, witnesses: [witness], urgent }
+    using _watch = watchStall(device, steps.stallMs, (silentMs) => {
+      steps.stalled(partition, silentMs)
+      device.end()
+    })
     try {
       const { proofs } = await device.client.proveBatch(batch, {
         signal: job.signal,
         onProgress: (share) => {
+          device.unit()
           partition.gpuShare = share
           steps.progressed(partition)
         },
@@ -227,11 +241,18 @@ function proveOnDevice(
       return proof
     } catch (error) {
       partition.gpuShare = 0
+      partition.avoid = device.ordinal
       const again = isPassing(error) || (role === 'device' && steps.circuits.standsIn(job.circuitId))
       if (again && !job.signal.aborted) partition.move('synth_done')
       throw typed(error, job.signal, (message, cause) => new GpuValidationError(message, { cause }))
     }
   })
+}
+
+/** In the order in which partitions are synthesized. */
+function claimOf({ job, index, avoid }: Partition): Claim {
+  const order = [job.deadlineMs ?? Number.MAX_SAFE_INTEGER, job.arrival, index]
+  return { occupant: { jobId: job.id, partition: index }, rank: () => job.rank, order, avoid }
 }
 
 /** Runs a step, and again if it fails for a reason that may pass. */

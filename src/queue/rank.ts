@@ -28,6 +28,12 @@ export function rankOf({ priority, waitedMs }: Pick<Placed, 'priority' | 'waited
   return Math.min(HIGH, rank + Math.floor(waitedMs / AGING_STEP_MS))
 }
 
+/** Until waiting raises this job's rank the next time. */
+export function nextRiseMs({ priority, waitedMs }: Pick<Placed, 'priority' | 'waitedMs'>): number {
+  if (rankOf({ priority, waitedMs }) >= HIGH) return Number.POSITIVE_INFINITY
+  return AGING_STEP_MS - (waitedMs % AGING_STEP_MS)
+}
+
 /** Order of service: priority, then the earlier deadline, then arrival. Negative if `a` goes first. */
 export function compareJobs(a: Placed, b: Placed): number {
   return rankOf(b) - rankOf(a) || deadline(a) - deadline(b) || a.arrival - b.arrival

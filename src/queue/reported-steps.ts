@@ -6,8 +6,7 @@ import type { GpuUnavailableError } from '../errors.ts'
 import type { GuardedEmitter } from '../events.ts'
 import type { Logger } from '../logger.ts'
 import type { Synthesizer } from '../synthesis/synthesis-pool.ts'
-import type { Job } from './job.ts'
-import type { JobMeter } from './progress.ts'
+import type { JobDesk } from './job-desk.ts'
 import type { PartitionSteps } from './prove-partition.ts'
 import type { SynthesisScheduler } from './synthesis-scheduler.ts'
 
@@ -19,7 +18,8 @@ export interface StepSources {
   readonly events: GuardedEmitter
   readonly logger: Logger
   readonly pool: () => GpuPool
-  readonly meter: (job: Job) => JobMeter | undefined
+  readonly desk: JobDesk
+  readonly stallMs: number
   /** Set where GPUs were asked for that are not there. */
   readonly fallback: GpuUnavailableError | undefined
   /** Counts witnesses that wait for a device. */
@@ -27,7 +27,7 @@ export interface StepSources {
 }
 
 export function reportedSteps(sources: StepSources): PartitionSteps {
-  const { scheduler, circuits, synthesizer, budget, events, logger, pool, meter, fallback, witnesses } = sources
+  const { scheduler, circuits, synthesizer, budget, events, logger, pool, desk, stallMs, fallback, witnesses } = sources
   return {
     scheduler,
     circuits,
@@ -35,14 +35,13 @@ export function reportedSteps(sources: StepSources): PartitionSteps {
     get pool() {
       return pool()
     },
+    stallMs,
     witnessBytes(bytes) {
       witnesses.count += Math.sign(bytes)
       witnesses.bytes += bytes
     },
     started({ job }) {
-      if (job.state !== 'queued') return
-      job.move('active')
-      events.emit('active', { job: job.ref })
+      desk.started(job)
     },
     memory({ job }, state, requestedBytes) {
       events.emit('memory', { state, job: job.ref, requestedBytes, availableBytes: budget.availableBytes })
@@ -59,9 +58,18 @@ export function reportedSteps(sources: StepSources): PartitionSteps {
       if (fallback !== undefined) events.emit('fallback', { job: job.ref, index, error: fallback })
     },
     progressed({ job }) {
-      meter(job)?.update()
+      desk.meter(job)?.update()
     },
-    verifyFailed({ job, index, gpu = 0 }) {
+    stalled({ job, index, gpu = 0 }, silentMs) {
+      logger.error({ jobId: job.id, partition: index, gpu, silentMs }, 'a device hangs')
+      events.emit('stalled', { job: job.ref, index, gpu, silentMs })
+    },
+    verified({ gpu }) {
+      if (gpu !== undefined) pool().verified(gpu)
+    },
+    verifyFailed(partition) {
+      const { job, index, gpu = 0 } = partition
+      partition.avoid = gpu
       pool().verifyFailed(gpu)
       logger.error({ jobId: job.id, partition: index, gpu }, 'a finished proof does not verify')
       events.emit('verifyFailed', { job: job.ref, index, gpu })

@@ -13,7 +13,7 @@
  */
 import type { MemoryBudget, Reservation } from '../budget/memory-budget.ts'
 import type { Partition } from './job.ts'
-import { compareJobs } from './rank.ts'
+import { ServiceOrder } from './service-order.ts'
 
 /** What a partition needs before it may start. */
 export interface TurnRequest {
@@ -28,6 +28,8 @@ export interface TurnRequest {
 }
 
 interface Entry extends TurnRequest {
+  readonly job: Partition['job']
+  readonly index: number
   readonly resolve: (turn: Turn) => void
   readonly reject: (reason: unknown) => void
 }
@@ -45,21 +47,24 @@ export interface SchedulerOptions {
   readonly budget: MemoryBudget
   readonly concurrency: number
   readonly lookahead: number
-  /** Devices that could take a partition now. */
-  readonly idleDevices: () => number
+  /** Devices that would take a partition of this rank now. */
+  readonly freeDevices: (rank: number) => number
+  /** The clock of the jobs. */
+  readonly now: () => number
 }
 
 type Lane = 'synthesizing' | 'waiting'
 
 export class SynthesisScheduler {
   readonly #options: SchedulerOptions
-  readonly #entries = new Set<Entry>()
+  readonly #entries: ServiceOrder<Entry>
   /** Entries that asked the budget and were not answered yet. */
   readonly #asking = new Set<Entry>()
   readonly #lanes = new Map<Partition, Lane>()
 
   constructor(options: SchedulerOptions) {
     this.#options = options
+    this.#entries = new ServiceOrder(options.now)
   }
 
   /** Partitions being synthesized. */
@@ -84,6 +89,8 @@ export class SynthesisScheduler {
       const ended = (): void => signal.removeEventListener('abort', giveUp)
       const entry: Entry = {
         ...request,
+        job: request.partition.job,
+        index: request.partition.index,
         resolve: (turn) => {
           ended()
           resolve(turn)
@@ -108,18 +115,12 @@ export class SynthesisScheduler {
   /** To be called when a device became idle. */
   wake(): void {
     for (;;) {
-      const next = this.#first()
+      const next = this.#entries.first
       if (next === undefined || !this.#mayAsk(next)) return
       this.#entries.delete(next)
       this.#asking.add(next)
       void this.#ask(next)
     }
-  }
-
-  #first(): Entry | undefined {
-    let first: Entry | undefined
-    for (const entry of this.#entries) if (first === undefined || compareEntries(entry, first) < 0) first = entry
-    return first
   }
 
   #mayAsk({ partition }: Entry): boolean {
@@ -131,7 +132,7 @@ export class SynthesisScheduler {
     if (asking > 0) return false
     const synthesizing = this.#count('synthesizing', rank)
     const ahead = synthesizing + this.#count('waiting', rank)
-    return synthesizing < this.#options.concurrency && ahead < this.#options.idleDevices() + this.#options.lookahead
+    return synthesizing < this.#options.concurrency && ahead < this.#options.freeDevices(rank) + this.#options.lookahead
   }
 
   async #ask(entry: Entry): Promise<void> {
@@ -163,8 +164,4 @@ export class SynthesisScheduler {
     for (const [partition, used] of this.#lanes) if (used === lane && partition.job.rank >= rank) count++
     return count
   }
-}
-
-function compareEntries(a: Entry, b: Entry): number {
-  return compareJobs(a.partition.job, b.partition.job) || a.partition.index - b.partition.index
 }

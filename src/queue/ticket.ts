@@ -3,7 +3,7 @@
  * last of them has given up.
  */
 import { defaultMaxListeners, getMaxListeners, setMaxListeners } from 'node:events'
-import type { JobProgress, ProofResult } from '../events.ts'
+import { isThenable, type JobProgress, type ProofResult } from '../events.ts'
 import type { Job } from './job.ts'
 
 /** How a job ended. */
@@ -64,7 +64,9 @@ export class Ticket {
         else reject(signal?.reason)
       }
       if (signal !== undefined) allowManyListeners(signal)
-      signal?.addEventListener('abort', leave, { once: true })
+      // Reading the request runs the caller's getters, which may abort.
+      if (signal?.aborted) leave()
+      else signal?.addEventListener('abort', leave, { once: true })
       this.#outcome.then(resolve, reject).finally(() => signal?.removeEventListener('abort', leave))
     })
   }
@@ -76,11 +78,12 @@ export class Ticket {
     this.job.abort(reason)
   }
 
-  /** Tells the callers how far the job is. A listener that throws is reported to `onError`. */
+  /** Tells the callers how far the job is. A listener that throws or rejects is reported to `onError`. */
   report(progress: JobProgress, onError: (error: unknown) => void): void {
     for (const listener of this.#listeners) {
       try {
-        listener(progress)
+        const returned: unknown = listener(progress)
+        if (isThenable(returned)) returned.then(undefined, onError)
       } catch (error) {
         onError(error)
       }

@@ -28,7 +28,10 @@ export async function verifyJob(
     const bad = await findInvalid(steps, job, publicInputs, proved)
     verifyMs += job.clock.now() - from
     const [first] = bad
-    if (first === undefined) return verifyMs
+    if (first === undefined) {
+      for (const partition of job.partitions) steps.verified(partition)
+      return verifyMs
+    }
     const details: ProverErrorDetails = { partition: first.index }
     const indices = bad.map(({ index }) => index).join(', ')
     const error = new ProofInvalidError(`the proof of partition ${indices} does not verify`, { details, jobId: job.id })

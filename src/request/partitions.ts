@@ -6,9 +6,11 @@ import type { PorepPartition } from '../synthesis/porep/porep-partition.ts'
 import { postGeometry } from '../synthesis/post-geometry.ts'
 import type { PostPartition } from '../synthesis/post-partition.ts'
 import { equalScalars } from '../synthesis/scalar-bytes.ts'
+import type { SnapPartition } from '../synthesis/snap/snap-partition.ts'
 import { inspectPartition } from '../synthesis/synthesize-post.ts'
 import { COMM_R_OFFSET, sectorNumberOf, vanillaLayout } from '../synthesis/vanilla-post.ts'
 import { type SealReader, takeOverPorep, type ValidatedPorepRequest } from './porep/validate-porep.ts'
+import { takeOverSnap, type ValidatedSnapRequest } from './snap/validate-snap.ts'
 import { changedMeanwhile, type ValidatedPostRequest, type ValidatedRequest } from './validate.ts'
 
 /** Copied between two turns of the event loop: at 2 GB/s and slower, into fresh memory, about 4 ms. */
@@ -34,9 +36,11 @@ export function vanillaBytes(request: ValidatedPostRequest): number {
  */
 export function takeOver(request: ValidatedPostRequest, options?: TakeOverOptions): Promise<PostPartition[]>
 export function takeOver(request: ValidatedPorepRequest, options?: TakeOverOptions): Promise<PorepPartition[]>
+export function takeOver(request: ValidatedSnapRequest, options?: TakeOverOptions): Promise<SnapPartition[]>
 export function takeOver(request: ValidatedRequest, options?: TakeOverOptions): Promise<PartitionInput[]>
 export async function takeOver(request: ValidatedRequest, options: TakeOverOptions = {}): Promise<PartitionInput[]> {
   if (request.kind === 'porep-c2') return takeOverPorep(request, options)
+  if (request.kind === 'snap-update') return takeOverSnap(request, options)
   const partitions = await copyPartitions(request, options)
   const run: Run = { signal: options.signal ?? new AbortController().signal, unit: () => {} }
   for (const partition of partitions) await inspectPartition(partition, run)

@@ -43,7 +43,10 @@ export interface PorepC2Request extends ProofRequestBase {
   readonly kind: 'porep-c2'
   readonly registeredProof: RegisteredSealProof
   readonly sectorNumber: bigint
-  /** The commit-phase-1 output, byte for byte as lotus or Curio stored it (JSON). */
+  /**
+   * The commit-phase-1 output, byte for byte as lotus or Curio stored it: JSON, that as base64, a `c1.json`, or bincode. Copied before
+   * `prove` queues the job, and read in a worker.
+   */
   readonly vanillaProof: Uint8Array
   /** What the chain expects; where given, must equal the vanilla proof's. */
   readonly commR?: Commitment | undefined

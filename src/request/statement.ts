@@ -7,6 +7,7 @@ import { deriveChallenges } from '../synthesis/post-challenges.ts'
 import { type PostGeometry, postGeometry } from '../synthesis/post-geometry.ts'
 import { porepStatement, porepStatementOf } from './porep/validate-porep.ts'
 import type { ProofRequest, ProofStatement } from './proof-request.ts'
+import { snapStatement } from './snap/validate-snap.ts'
 import { type ValidatedPostRequest, type ValidatedRequest, validateRequest } from './validate.ts'
 import type { ValidatedSector } from './validate-sectors.ts'
 
@@ -19,6 +20,8 @@ import type { ValidatedSector } from './validate-sectors.ts'
  * PoRep: replica id, comm_d, comm_r, then of each challenge its node, the node's parents and the node again. Reads what is public of the
  * commit-phase-1 output and skips the rest: a tenth of a second for a 32 GiB sector.
  *
+ * SnapDeals: the partition's index with the choice of h, comm_r_old, comm_d_new, comm_r_new.
+ *
  * @throws {InvalidRequestError}, {@link UnsupportedProofError} as `validateRequest`
  */
 export function statementOf(request: ProofRequest): ProofStatement {
@@ -28,6 +31,7 @@ export function statementOf(request: ProofRequest): ProofStatement {
 /** {@link statementOf} for a request that was checked already. */
 export function statementOfValidated(request: ValidatedRequest): ProofStatement {
   if (request.kind === 'porep-c2') return porepStatement(request)
+  if (request.kind === 'snap-update') return snapStatement(request)
   const geometry = postGeometry(request.circuitId)
   const publicInputs = Array.from({ length: request.partitions }, (_, k) => {
     const inputs = new PartitionInputs(request, geometry, k)
@@ -55,6 +59,7 @@ export async function deriveStatement(
       ? porepStatement(request)
       : porepStatementOf(request, inputs as readonly PorepPartition[])
   }
+  if (request.kind === 'snap-update') return snapStatement(request)
   const geometry = postGeometry(request.circuitId)
   const publicInputs: (readonly Uint8Array[])[] = []
   for (let k = 0; k < request.partitions; k++) {
@@ -135,7 +140,7 @@ class PartitionInputs {
 
 /**
  * A digest of what a request asks to prove: equal for requests whose proofs state the same, whatever their priority and deadline. The
- * paths inside a PoSt's vanilla proofs are left out: there is nothing that two valid ones for the same challenges could differ in.
+ * vanilla proofs of PoSt and SnapDeals are left out: there is nothing that two valid ones for the same challenges could differ in.
  *
  * @returns SHA-256 in hex
  */
@@ -146,6 +151,11 @@ export function requestFingerprint(request: ValidatedRequest): string {
     // Without an id nothing is ever compared; with one, 30 ms for the 51 MB of a 32 GiB sector.
     if (request.requestId !== undefined) digest.update(request.vanillaProof)
     return digest.digest('hex')
+  }
+  if (request.kind === 'snap-update') {
+    const { commROld, commRNew, commDNew } = request.commitments
+    digest.update(`${request.kind} ${request.registered.name} ${request.minerId} ${request.sectorNumber}\n`)
+    return digest.update(commROld).update(commRNew).update(commDNew).digest('hex')
   }
   digest.update(`${request.registered.name} ${request.minerId} ${request.partitionIndex} ${request.sectors.length}\n`)
   digest.update(request.randomness)

@@ -2,15 +2,15 @@
  * From anything a caller passes to a request that is known to be well-formed.
  *
  * Three steps, each before the next costs anything:
- * 1. {@link validateRequest}, at once on the caller's thread: every field of the request and the head of every vanilla proof
- *    (length, sector, comm_r), a microsecond or two a sector;
- * 2. `takeOver` copies the vanilla proofs and reads them whole, in slices: every length, index, challenge and scalar. Only then
- *    is the job queued;
- * 3. `checkAndSynthesize` in a synthesis worker hashes: comm_r and every path to its root, before a device sees anything.
+ * 1. {@link validateRequest}, at once on the caller's thread: every field of the request and, of a PoSt, the head of every vanilla
+ *    proof (length, sector, comm_r), a microsecond or two a sector;
+ * 2. `takeOver` copies the vanilla proofs and reads them whole, a PoSt's in slices, a PoRep's in a worker: every length, index,
+ *    challenge and scalar. Only then is the job queued;
+ * 3. `checkAndSynthesize` in a synthesis worker hashes: comm_r, every path to its root, every label, before a device sees anything.
  */
 import { types } from 'node:util'
-import type { CircuitId } from '../circuit/circuit-id.ts'
-import { InvalidRequestError, UnsupportedProofError } from '../errors.ts'
+import type { CircuitId, ProofKind } from '../circuit/circuit-id.ts'
+import { InvalidRequestError } from '../errors.ts'
 import { postGeometry } from '../synthesis/post-geometry.ts'
 import { checkArray, checkObject, checkScalar, checkU64, invalidField } from './fields.ts'
 import { type CommonFields, type ValidatedPorepRequest, validatePorep } from './porep/validate-porep.ts'
@@ -18,11 +18,13 @@ import {
   type PorepC2Request,
   PRIORITIES,
   type Priority,
+  type SnapUpdateRequest,
   type WindowPostRequest,
   type WinningPostRequest,
 } from './proof-request.ts'
 import { proverId } from './prover-id.ts'
 import { type RegisteredPostProof, registeredPostProof } from './registered-proofs.ts'
+import { type ValidatedSnapRequest, validateSnap } from './snap/validate-snap.ts'
 import { checkExpectedSectors, type ValidatedSector, validateSectors } from './validate-sectors.ts'
 
 /** A well-formed PoSt request. Small values are copies; the vanilla proofs are the caller's buffers until they are copied. */
@@ -47,31 +49,30 @@ export interface ValidatedPostRequest {
 }
 
 /** A well-formed request, told apart by `kind`. */
-export type ValidatedRequest = ValidatedPostRequest | ValidatedPorepRequest
+export type ValidatedRequest = ValidatedPostRequest | ValidatedPorepRequest | ValidatedSnapRequest
 
-type SupportedKind = ValidatedRequest['kind']
-
-const UNSUPPORTED = new Set(['snap-update'])
-const SUPPORTED = new Set(['window-post', 'winning-post', 'porep-c2'])
 const U32_LIMIT = 2 ** 32
-const DEFAULT_PRIORITIES: Readonly<Record<SupportedKind, Priority>> = {
-  'winning-post': 'critical',
+const DEFAULT_PRIORITIES: Readonly<Record<ProofKind, Priority>> = {
   'window-post': 'high',
+  'winning-post': 'critical',
   'porep-c2': 'normal',
+  'snap-update': 'normal',
 }
 
 /**
  * Checks a request's form.
  * @throws {InvalidRequestError} `details.field` names the field at fault, `details.sector` the sector where it is about one
- * @throws {UnsupportedProofError} a kind that this version can't prove
+ * @throws {UnsupportedProofError} a proof that this version can't make
  */
 export function validateRequest(request: WindowPostRequest | WinningPostRequest): ValidatedPostRequest
 export function validateRequest(request: PorepC2Request): ValidatedPorepRequest
+export function validateRequest(request: SnapUpdateRequest): ValidatedSnapRequest
 export function validateRequest(request: unknown): ValidatedRequest
 export function validateRequest(request: unknown): ValidatedRequest {
   const fields = checkObject(request, 'request')
   const kind = checkKind(fields.kind)
   if (kind === 'porep-c2') return validatePorep(fields, () => commonFields(fields, kind))
+  if (kind === 'snap-update') return validateSnap(fields, () => commonFields(fields, kind))
   const registered = registeredPostProof(fields.registeredProof, kind)
   const geometry = postGeometry(registered.circuitId)
   const common = commonFields(fields, kind)
@@ -100,7 +101,7 @@ export function validateRequest(request: unknown): ValidatedRequest {
 }
 
 /** Checks the fields that all kinds have. */
-function commonFields(fields: Record<string, unknown>, kind: SupportedKind): CommonFields {
+function commonFields(fields: Record<string, unknown>, kind: ProofKind): CommonFields {
   const requestId = checkRequestId(fields.requestId)
   const deadline = checkDeadline(fields.deadline)
   const priority = checkPriority(fields.priority, kind)
@@ -114,14 +115,9 @@ function commonFields(fields: Record<string, unknown>, kind: SupportedKind): Com
   }
 }
 
-function checkKind(kind: unknown): SupportedKind {
-  if (typeof kind === 'string' && SUPPORTED.has(kind)) return kind as SupportedKind
-  if (typeof kind === 'string' && UNSUPPORTED.has(kind)) {
-    throw new UnsupportedProofError(`${kind} can't be proved by this version; ${[...SUPPORTED].join(', ')} can`, {
-      details: { field: 'kind', expected: [...SUPPORTED].join(' | '), received: kind },
-    })
-  }
-  throw invalidField('kind', [...SUPPORTED, ...UNSUPPORTED].join(' | '), kind)
+function checkKind(kind: unknown): ProofKind {
+  if (typeof kind === 'string' && Object.hasOwn(DEFAULT_PRIORITIES, kind)) return kind as ProofKind
+  throw invalidField('kind', Object.keys(DEFAULT_PRIORITIES).join(' | '), kind)
 }
 
 function checkRequestId(requestId: unknown): string | undefined {
@@ -139,7 +135,7 @@ function checkDeadline(deadline: unknown): Date | undefined {
   return new Date(deadline)
 }
 
-function checkPriority(priority: unknown, kind: SupportedKind): Priority {
+function checkPriority(priority: unknown, kind: ProofKind): Priority {
   if (priority === undefined) return DEFAULT_PRIORITIES[kind]
   if (!(PRIORITIES as readonly unknown[]).includes(priority)) {
     throw invalidField('priority', PRIORITIES.join(' | '), priority)

@@ -4,11 +4,11 @@ import { frFromBytes, frWriteBytes } from '../field/fr.ts'
 import type { PoseidonHasher } from './poseidon-hasher.ts'
 
 export const bigintHasher: PoseidonHasher = {
-  hash(arity, preimages, digests) {
+  hash(arity, preimages, digests, domainTag) {
     const groups = preimages.length / (arity * 32)
     for (let g = 0; g < groups; g++) {
       const elements = Array.from({ length: arity }, (_, i) => frFromBytes(preimages, (g * arity + i) * 32))
-      frWriteBytes(poseidonHash(elements), digests, g * 32)
+      frWriteBytes(poseidonHash(elements, domainTag), digests, g * 32)
     }
   },
 }

@@ -275,21 +275,24 @@ export class JsonRecordReader {
     return [start, end]
   }
 
-  /** Skips a value of any kind. */
+  /** Skips a value of any kind. Of what is between brackets only strings and nesting are looked at. */
   skip(): void {
+    this.#skipSpace()
+    const bytes = this.#bytes
     let depth = 0
     do {
-      this.#skipSpace()
-      const byte = this.#bytes[this.#at]
-      if (byte === QUOTE) this.stringRange()
-      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-        depth++
-        this.#at++
-      } else if (depth > 0 && (byte === CLOSE_BRACE || byte === CLOSE_BRACKET)) {
-        depth--
-        this.#at++
-      } else if (depth > 0 && (byte === COMMA || byte === COLON)) this.#at++
-      else this.#skipWord()
+      const byte = bytes[this.#at]
+      if (byte === QUOTE) {
+        this.stringRange()
+        continue
+      }
+      if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++
+      else if (depth === 0) {
+        this.#skipWord()
+        return
+      } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--
+      else if (byte === undefined) throw this.#unexpected('the end of a value')
+      this.#at++
     } while (depth > 0)
   }
 

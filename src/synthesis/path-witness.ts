@@ -59,8 +59,10 @@ export class Sha256PathWriter {
   readonly #paddingBlock: Uint8Array = wordsToBytes(paddingWords(16, 8 * PAIR_BYTES))
   readonly #current: Uint8Array = new Uint8Array(SCALAR_BYTES)
 
-  /** Bits that one level of a path sends: its index, both elements, two compressions. */
-  readonly levelBits: number = 1 + 2 * SCALAR_BITS + bitsOfPlan(this.#elements) + bitsOfPlan(this.#padding)
+  /** Bits that a hash sends: both elements, two compressions. */
+  readonly pairBits: number = 2 * SCALAR_BITS + bitsOfPlan(this.#elements) + bitsOfPlan(this.#padding)
+  /** Bits that one level of a path sends: its index and the hash. */
+  readonly levelBits: number = 1 + this.pairBits
 
   /** Appends the bits of a path in a binary tree of SHA-256. @param proof offset of the inclusion proof */
   writePath(layout: MerkleLayout, bytes: Uint8Array, proof: number, out: BitWriter): void {
@@ -72,14 +74,22 @@ export class Sha256PathWriter {
       out.put(right, 1)
       pair.set(current, right * SCALAR_BYTES)
       pair.set(bytes.subarray(proof + siblings, proof + siblings + SCALAR_BYTES), (1 - right) * SCALAR_BYTES)
-      out.putScalar(pair, 0)
-      out.putScalar(pair, SCALAR_BYTES)
-      const state = initialState()
-      writeCompression(this.#elements, state, pair, 0, out)
-      writeCompression(this.#padding, state, this.#paddingBlock, 0, out)
-      current.set(wordsToBytes([...state]))
-      current[31] = (current[31] as number) & 0x3f
+      this.writePair(pair, 0, out, current, 0)
     }
+  }
+
+  /**
+   * Appends the bits of the hash of the two elements at `pair[at]`.
+   * @param digest receives the hash at `to`, 32 bytes; may be the memory of the pair
+   */
+  writePair(pair: Uint8Array, at: number, out: BitWriter, digest: Uint8Array, to: number): void {
+    out.putScalar(pair, at)
+    out.putScalar(pair, at + SCALAR_BYTES)
+    const state = initialState()
+    writeCompression(this.#elements, state, pair, at, out)
+    writeCompression(this.#padding, state, this.#paddingBlock, 0, out)
+    digest.set(wordsToBytes([...state]), to)
+    digest[to + SCALAR_BYTES - 1] = (digest[to + SCALAR_BYTES - 1] as number) & 0x3f
   }
 }
 

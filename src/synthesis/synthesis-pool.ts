@@ -9,7 +9,7 @@ import PQueue from 'p-queue'
 import type { CompactWitness } from '../circuit/shape.ts'
 import { workerFile } from '../cpu/wasm-file.ts'
 import { type CallOptions, WorkerLink } from '../device/worker-link.ts'
-import { EngineClosedError } from '../errors.ts'
+import { EngineClosedError, WorkerExitedError } from '../errors.ts'
 import type { PartitionInput } from './partition-input.ts'
 import type { PorepPartition } from './porep/porep-partition.ts'
 import type { SealInput } from './porep/read-seal.ts'
@@ -59,8 +59,15 @@ export class SynthesisPool implements Synthesizer {
     return this.#run(options, (link) => link.call('checkAndSynthesize', partition, options))
   }
 
-  readSeal(input: SealInput, options: SynthesisCallOptions): Promise<PorepPartition[]> {
-    return this.#run(options, (link) => link.call('readSeal', input, options))
+  async readSeal(input: SealInput, options: SynthesisCallOptions): Promise<PorepPartition[]> {
+    const read = (): Promise<PorepPartition[]> => this.#run(options, (link) => link.call('readSeal', input, options))
+    try {
+      return await read()
+    } catch (error) {
+      // Reading changes nothing: once more, unless the worker was ended on purpose.
+      if (!(error instanceof WorkerExitedError) || this.#closed !== undefined || options.signal?.aborted) throw error
+      return await read()
+    }
   }
 
   verify(task: VerifyTask, options: SynthesisCallOptions): Promise<boolean> {

@@ -4,6 +4,7 @@ import type { Run } from '../groth16/proving-device.ts'
 import type { PartitionInput } from './partition-input.ts'
 import { checkAndSynthesizePorep } from './porep/synthesize-porep.ts'
 import type { PoseidonHasher } from './poseidon-hasher.ts'
+import { checkAndSynthesizeSnap } from './snap/synthesize-snap.ts'
 import { checkAndSynthesizePost } from './synthesize-post.ts'
 
 /**
@@ -19,5 +20,7 @@ export function checkAndSynthesize(input: PartitionInput, hasher: PoseidonHasher
       return checkAndSynthesizePost(input, hasher, run)
     case 'porep-c2':
       return checkAndSynthesizePorep(input, hasher, run)
+    case 'snap-update':
+      return checkAndSynthesizeSnap(input, hasher, run)
   }
 }

@@ -93,6 +93,33 @@ describe('one job', () => {
     )
     await engine.close()
   })
+
+  test('an onProgress that rejects is reported, and harms neither the proof nor the process', async () => {
+    const engine = await new FakeMachine().engine()
+    const errors = new Set<string>()
+    engine.on('error', ({ message }) => errors.add(message))
+    const onProgress = async (): Promise<void> => {
+      throw Object.create(null)
+    }
+    await engine.prove(windowRequest(), { onProgress })
+    expect([...errors]).toEqual(['onProgress failed: a thrown object'])
+    await engine.close()
+  })
+
+  test('a signal that aborts while the request is read stops the job', async () => {
+    const engine = await new FakeMachine().engine()
+    const controller = new AbortController()
+    const reason = new Error('aborted by a getter')
+    const request = Object.defineProperty(windowRequest(), 'minerId', {
+      get() {
+        controller.abort(reason)
+        return 1000n
+      },
+    })
+    await expect(engine.prove(request, { signal: controller.signal })).rejects.toBe(reason)
+    expect(engine.status().queue).toEqual({ queued: 0, active: 0 })
+    await engine.close()
+  })
 })
 
 describe('order', () => {

@@ -1,41 +1,18 @@
 /** No change to a real vanilla proof passes, crashes or hangs: each is refused with a typed error. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { WasmPoseidonHasher } from '../../src/cpu/poseidon.ts'
 import { InvalidRequestError, ProverError } from '../../src/errors.ts'
 import type { Run } from '../../src/groth16/proving-device.ts'
 import { takeOver } from '../../src/request/partitions.ts'
 import type { ProofRequest, WindowPostRequest } from '../../src/request/proof-request.ts'
 import { validateRequest } from '../../src/request/validate.ts'
-import type { PoseidonHasher } from '../../src/synthesis/poseidon-hasher.ts'
 import { postGeometry } from '../../src/synthesis/post-geometry.ts'
 import { checkAndSynthesize } from '../../src/synthesis/synthesize.ts'
 import { inclusionProofOffset, vanillaLayout } from '../../src/synthesis/vanilla-post.ts'
 import { windowRequest, winning32Request } from '../support/fixtures.ts'
+import { rememberingHasher } from '../support/remembering-hasher.ts'
 
 const idle: Run = { signal: new AbortController().signal, unit: () => {} }
-
-/** Remembers hashes: a change touches the hashes above it, all others are those of the unchanged proof. */
-function rememberingHasher(): PoseidonHasher {
-  const computing = new WasmPoseidonHasher()
-  const known = new Map<string, Uint8Array>()
-  return {
-    hash(arity, preimages, digests) {
-      // The digests may overwrite their own preimages' source, never the preimages.
-      for (let g = 0; g * arity * 32 < preimages.length; g++) {
-        const preimage = preimages.subarray(g * arity * 32, (g + 1) * arity * 32)
-        const key = Buffer.from(preimage).toString('latin1')
-        let digest = known.get(key)
-        if (digest === undefined) {
-          digest = new Uint8Array(32)
-          computing.hash(arity, preimage, digest)
-          known.set(key, digest)
-        }
-        digests.set(digest, g * 32)
-      }
-    },
-  }
-}
 
 const hasher = rememberingHasher()
 

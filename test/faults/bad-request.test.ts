@@ -1,6 +1,6 @@
 /** Requests whose form is wrong: refused at once, on the caller's thread, with the field at fault. */
 import { describe, expect, it } from 'vitest'
-import { InvalidRequestError, UnsupportedProofError } from '../../src/errors.ts'
+import { InvalidRequestError } from '../../src/errors.ts'
 import { validateRequest } from '../../src/request/validate.ts'
 import { proverErrorOf } from '../support/expect-error.ts'
 import { window3Request, windowRequest, winning32Request, winningRequest } from '../support/fixtures.ts'
@@ -53,14 +53,6 @@ describe('a request of the wrong form', () => {
     expect(error.retryable).toBe(false)
     expect(error.details).toMatchObject({ field, expected })
     expect(error.message).toContain(field)
-  })
-
-  it.each(['snap-update'])('is of a kind that is not served yet: %s', async (kind) => {
-    const error = await refused({ ...windowRequest(), kind })
-    expect(error).toBeInstanceOf(UnsupportedProofError)
-    expect(error.code).toBe('ERR_UNSUPPORTED_PROOF')
-    expect(error.details).toMatchObject({ field: 'kind', received: kind })
-    expect(error.message).toContain(kind)
   })
 })
 

@@ -1,4 +1,6 @@
 /** Workers that die: real threads behind `WorkerLink`, and fake devices behind the engine. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { WorkerLink } from '../../src/device/worker-link.ts'
 import { GpuUnavailableError, InvalidRequestError, WorkerExitedError } from '../../src/errors.ts'
@@ -67,6 +69,21 @@ describe('WorkerLink', () => {
     },
   )
 
+  test('what a call returned is not held until the worker ends', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect: () => void = runInNewContext('gc')
+    const link = open()
+    const held = async (): Promise<number> => {
+      for (let call = 0; call < 20; call++) await link.call('echo', { bytes: new Uint8Array(2 ** 20) })
+      await delay(10)
+      collect()
+      return process.memoryUsage().arrayBuffers
+    }
+    const first = await held()
+    expect((await held()) - first).toBeLessThan(10 * 2 ** 20)
+    await link.terminate()
+  })
+
   test('a file that is not there', async () => {
     const link = new WorkerLink<FaultFunctions>(new URL('./none.js', import.meta.url), 'none', undefined)
     await expect(link.call('echo', {})).rejects.toBeInstanceOf(WorkerExitedError)
@@ -105,7 +122,7 @@ describe('the engine', () => {
     await engine.close()
   })
 
-  test('a device that dies every time fails the job, and is given up after three restarts in a row', async () => {
+  test('a device that dies every time fails the job, and is quarantined after three restarts in a row', async () => {
     const machine = new FakeMachine()
     for (let nth = 1; nth <= 6; nth++) machine.fail('prove', nth, { kind: 'die' })
     const engine = await machine.engine()
@@ -113,7 +130,7 @@ describe('the engine', () => {
     expect(first).toBeInstanceOf(WorkerExitedError)
     const second = await proverErrorOf(() => engine.prove(winningRequest()))
     expect(second).toBeInstanceOf(GpuUnavailableError)
-    expect(engine.status().gpus).toMatchObject([{ state: 'excluded' }])
+    expect(engine.status().gpus).toMatchObject([{ state: 'quarantined' }])
     const { memory, queue } = engine.status()
     expect([memory.waiting, queue.queued, queue.active]).toEqual([0, 0, 0])
     await engine.close()

@@ -26,9 +26,12 @@ const PUBLIC_VALUES = [
   'UnsupportedProofError',
   'WorkerExitedError',
   'developmentSetup',
+  'registeredSealProof',
+  'registeredUpdateProof',
   'registeredWindowPostProof',
   'registeredWinningPostProof',
   'statementOf',
+  'toCuzkStatus',
   'verifyProof',
 ]
 

@@ -67,6 +67,8 @@ export class FakeMachine {
 
   modules(): Partial<EngineModules> {
     return {
+      // So that tests which move the time move all of it.
+      clock: { now: () => Date.now() },
       plan: () => ({
         slots: Array.from({ length: this.#options.devices }, (_, device) => ({
           name: `fake ${device}`,
@@ -87,8 +89,8 @@ export class FakeMachine {
     }
   }
 
-  engine(options: EngineOptions = {}): Promise<Engine> {
-    return createEngine({ memory: { totalBytes: 2 ** 32 }, ...options }, this.modules())
+  engine(options: EngineOptions = {}, modules: Partial<EngineModules> = {}): Promise<Engine> {
+    return createEngine({ memory: { totalBytes: 2 ** 32 }, ...options }, { ...this.modules(), ...modules })
   }
 
   #location(circuitId: CircuitId): ParametersLocation {
@@ -127,8 +129,10 @@ export class FakeDeviceClient implements DeviceClient {
   readonly info: DeviceInfo
   readonly exited: Promise<WorkerExitedError>
   readonly #machine: FakeMachine
+  readonly #pending = new Set<(error: WorkerExitedError) => void>()
   #exit!: (error: WorkerExitedError) => void
   #gone: WorkerExitedError | undefined
+  #always: Fault | undefined
 
   constructor(machine: FakeMachine, info: DeviceInfo) {
     this.#machine = machine
@@ -138,11 +142,17 @@ export class FakeDeviceClient implements DeviceClient {
     })
   }
 
+  /** From now on every batch of this device suffers the fault. */
+  failAlways(fault: Fault): void {
+    this.#always = fault
+  }
+
   async proveBatch(batch: Batch, options: CallOptions): Promise<BatchResult> {
     if (this.#gone !== undefined) throw this.#gone
-    const fault = await this.#race(
+    const due = await this.#race(
       this.#machine.work('prove', batch.circuitId, options, () => this.die('it was told to die')),
     )
+    const fault = this.#always ?? due
     const proofs = batch.witnesses.map(({ inputs }) => {
       const proof = new Uint8Array(192)
       proof.set(inputs)
@@ -176,18 +186,23 @@ export class FakeDeviceClient implements DeviceClient {
       this.#gone = new WorkerExitedError(`fake worker exited: ${why}`)
       this.#machine.open--
       this.#exit(this.#gone)
+      for (const fail of this.#pending) fail(this.#gone)
     }
     return this.#gone
   }
 
-  #race<T>(work: Promise<T>): Promise<T> {
+  async #race<T>(work: Promise<T>): Promise<T> {
     work.catch(() => {})
-    return Promise.race([
-      work,
-      this.exited.then((error) => {
-        throw error
-      }),
-    ])
+    let fail: (error: WorkerExitedError) => void = () => {}
+    const gone = new Promise<never>((_, reject) => {
+      fail = reject
+    })
+    this.#pending.add(fail)
+    try {
+      return await Promise.race([work, gone])
+    } finally {
+      this.#pending.delete(fail)
+    }
   }
 }
 

@@ -6,10 +6,10 @@
  */
 import type { CircuitId } from '../../src/circuit/circuit-id.ts'
 import { poseidonHash } from '../../src/circuit/poseidon/hash.ts'
-import { frToBytes } from '../../src/field/fr.ts'
 import type { WindowPostRequest, WinningPostRequest } from '../../src/request/proof-request.ts'
 import { deriveChallenges } from '../../src/synthesis/post-challenges.ts'
 import { type PostGeometry, postGeometry } from '../../src/synthesis/post-geometry.ts'
+import { BincodeWriter } from './bincode-writer.ts'
 
 const KINDS = 8
 
@@ -33,30 +33,6 @@ function buildTree(arities: readonly number[]): Tree {
   }
   trees.set(key, tree)
   return tree
-}
-
-class BincodeWriter {
-  readonly #parts: Uint8Array[] = []
-
-  u32(value: number): void {
-    const bytes = Buffer.alloc(4)
-    bytes.writeUInt32LE(value)
-    this.#parts.push(bytes)
-  }
-
-  u64(value: bigint | number): void {
-    const bytes = Buffer.alloc(8)
-    bytes.writeBigUInt64LE(BigInt(value))
-    this.#parts.push(bytes)
-  }
-
-  scalar(value: bigint): void {
-    this.#parts.push(frToBytes(value))
-  }
-
-  bytes(): Uint8Array {
-    return new Uint8Array(Buffer.concat(this.#parts))
-  }
 }
 
 /** One inclusion proof of the leaf `index`. */

@@ -4,14 +4,17 @@ import { circuitSize } from '../../src/budget/circuit-sizes.ts'
 import { estimateCircuit } from '../../src/budget/estimates.ts'
 import { MemoryBudget, type Reservation } from '../../src/budget/memory-budget.ts'
 import { Residency } from '../../src/budget/residency.ts'
-import { type CircuitId, circuitIdOf, SECTOR_SIZE_TAGS } from '../../src/circuit/circuit-id.ts'
+import { CIRCUIT_FAMILIES, type CircuitId, circuitIdOf, SECTOR_SIZE_TAGS } from '../../src/circuit/circuit-id.ts'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
+import { serializeShape } from '../../src/cpu/circuit-machine/image.ts'
+import { LIMB_RECORD_BYTES } from '../../src/cpu/circuit-machine/limbs.ts'
+import { shapeImageBytes } from '../../src/cpu/working-set.ts'
 import { paramsLayout } from '../../src/params/layout.ts'
 
-const POST = SECTOR_SIZE_TAGS.flatMap((size) => [circuitIdOf('wpost', size), circuitIdOf('winning', size)])
+const CIRCUITS = CIRCUIT_FAMILIES.flatMap((family) => SECTOR_SIZE_TAGS.map((size) => circuitIdOf(family, size)))
 
 describe('sizes', () => {
-  test.each(POST)('of %s are those of its shape', (circuitId) => {
+  test.each(CIRCUITS)('of %s are those of its shape', (circuitId) => {
     const shape = circuitShape(circuitId)
     const { inputs, aux, constraints, log2Domain, root } = shape
     const { bits, wide } = root.totals
@@ -19,6 +22,16 @@ describe('sizes', () => {
     if (size === undefined) throw new Error('no size')
     expect(size).toMatchObject({ inputs, aux, constraints, log2Domain, bits, wide })
     expect(paramsLayout(size)).toEqual(paramsLayout(shape))
+    // A proof on a device places both; the estimate is for the largest sector.
+    const image = serializeShape(shape).words.byteLength + 2 * LIMB_RECORD_BYTES * shape.coefficients.length
+    expect(image).toBeLessThan(shapeImageBytes(size))
+  })
+
+  test.each(['porep-2k', 'snap-2k'] as const)('%s fits into 2 GB', (circuitId) => {
+    const size = circuitSize(circuitId)
+    if (size === undefined) throw new Error('no size')
+    const estimate = estimateCircuit(size, { totalBytes: 8 * 2 ** 30, threads: 2 })
+    expect(estimate.witnessBytes + estimate.deviceBytes + estimate.residentBytes).toBeLessThan(2e9)
   })
 
   test('unknown circuits have none', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { GuardedEmitter } from '../../src/events.ts'
 import { type Logger, silentLogger } from '../../src/logger.ts'
+import { proverErrorOf } from '../support/expect-error.ts'
 
 const gpu = { ordinal: 0, state: 'ready' } as const
 
@@ -42,6 +43,31 @@ describe('GuardedEmitter', () => {
     })
     events.emit('error', new Error('lost'))
     expect(lines).toEqual(['engine error', 'a listener of "error" failed'])
+  })
+
+  test('what a listener throws may be anything, also what has no text', async () => {
+    const events = new GuardedEmitter(silentLogger)
+    const messages: string[] = []
+    events.on('error', ({ message }) => messages.push(message))
+    const thrown = [Object.create(null), Symbol('s'), null, undefined]
+    for (const value of thrown) {
+      events.on('gpu', () => {
+        throw value
+      })
+      events.on('gpu', () => Promise.reject(value))
+    }
+    events.emit('gpu', gpu)
+    await new Promise(setImmediate)
+    expect(messages).toHaveLength(2 * thrown.length)
+    expect(messages).toContain('a listener of "gpu" failed: a thrown object')
+  })
+
+  test('what is no function is refused where it is added', async () => {
+    const events = new GuardedEmitter(silentLogger)
+    for (const add of ['on', 'once'] as const) {
+      const { code, details } = await proverErrorOf(() => events[add]('drained', 5 as never))
+      expect([code, details.field]).toEqual(['ERR_INVALID_OPTIONS', 'listener'])
+    }
   })
 
   test('once is called once, also when it emits or throws; off takes it away', () => {

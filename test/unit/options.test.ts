@@ -1,6 +1,7 @@
 import { pathToFileURL } from 'node:url'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { InvalidOptionsError } from '../../src/errors.ts'
+import type { Logger } from '../../src/logger.ts'
 import { type EngineOptions, resolveCloseOptions, resolveOptions, resolveSignal } from '../../src/options.ts'
 
 afterEach(() => vi.unstubAllEnvs())
@@ -50,6 +51,8 @@ describe('refusals name the option, what was expected and what came', () => {
   test.each<[unknown, string, string]>([
     [{ paramterCache: '/x' }, 'paramterCache', '"paramterCache"'],
     [{ parameterCache: new URL('https://example.com/') }, 'parameterCache', '"https://example.com/"'],
+    [{ parameterCache: new URL('file://host/x') }, 'parameterCache', '"file://host/x"'],
+    [{ parameterCache: '/x\0y' }, 'parameterCache', JSON.stringify('/x\0y')],
     [{ parameterCache: 5 }, 'parameterCache', '5'],
     [{ allowDevelopmentParameters: 'yes' }, 'allowDevelopmentParameters', '"yes"'],
     [{ memory: 8 }, 'memory', '8'],
@@ -71,6 +74,7 @@ describe('refusals name the option, what was expected and what came', () => {
     [{ cpu: { relaxedSimd: true } }, 'cpu.relaxedSimd', 'true'],
     [{ maxQueued: -1 }, 'maxQueued', '-1'],
     [{ logger: { info() {} } }, 'logger', 'an object'],
+    [{ maxQueued: () => 1 }, 'maxQueued', 'a function'],
     [null, 'options', 'null'],
   ])('%o', (options, field, received) => {
     const error = refusal(options)
@@ -82,9 +86,76 @@ describe('refusals name the option, what was expected and what came', () => {
 
   test('a signal that is none, and options of close', () => {
     expect(() => resolveSignal({ signal: {} as AbortSignal })).toThrow(InvalidOptionsError)
+    expect(() => resolveSignal(null as never)).toThrow(InvalidOptionsError)
+    expect(() => resolveSignal(5 as never)).toThrow(InvalidOptionsError)
     expect(resolveSignal(undefined)).toBeUndefined()
     expect(resolveCloseOptions({ timeoutMs: 5 })).toEqual({ force: false, timeoutMs: 5 })
     expect(() => resolveCloseOptions({ timeoutMs: -5 })).toThrow(InvalidOptionsError)
     expect(() => resolveCloseOptions({ force: 1 as unknown as boolean })).toThrow(InvalidOptionsError)
+  })
+
+  test('an option that throws when it is read', () => {
+    const cause = new Error('a getter')
+    const throwing = {
+      get signal(): never {
+        throw cause
+      },
+      get maxQueued(): never {
+        throw cause
+      },
+    }
+    expect(refusal(throwing).cause).toBe(cause)
+    expect(() => resolveSignal(throwing)).toThrow(InvalidOptionsError)
+  })
+})
+
+describe('a logger', () => {
+  const failing = (fail: () => unknown): Logger => ({
+    trace: fail,
+    debug: fail,
+    info: fail,
+    warn: fail,
+    error: fail,
+    child: () => failing(fail),
+  })
+
+  test('gets the lines, as its own method', () => {
+    const lines: unknown[] = []
+    class Recording {
+      level = 'recorded'
+      trace(): void {}
+      debug(): void {}
+      info(...line: unknown[]): void {
+        lines.push([this.level, ...line])
+      }
+      warn(): void {}
+      error(): void {}
+      child(bindings: object): Recording {
+        return Object.assign(new Recording(), bindings)
+      }
+    }
+    const { logger } = resolveOptions({ logger: new Recording() })
+    logger.info({ a: 1 }, 'with fields')
+    logger.child({ level: 'child' }).info('alone')
+    expect(lines).toEqual([
+      ['recorded', { a: 1 }, 'with fields'],
+      ['child', 'alone'],
+    ])
+  })
+
+  test('that throws or rejects harms nothing', async () => {
+    const throwing = (): never => {
+      throw new Error('disk full')
+    }
+    for (const fail of [throwing, async () => throwing()]) {
+      const { logger } = resolveOptions({ logger: failing(fail) })
+      for (const level of ['trace', 'debug', 'info', 'warn', 'error'] as const) logger[level]({}, 'line')
+      logger.child({}).info('line')
+    }
+    resolveOptions({ logger: { ...failing(throwing), child: throwing } })
+      .logger.child({})
+      .info('line')
+    // A rejection that nobody takes fails the test's process.
+    await new Promise(setImmediate)
   })
 })

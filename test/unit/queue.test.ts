@@ -57,7 +57,7 @@ describe('rank', () => {
 
   test('the queue is in order of the moment, and counts by state', () => {
     const clock = new FakeClock()
-    const queue = new ProofQueue()
+    const queue = new ProofQueue(() => clock.now())
     const low = job(clock, 'low')
     queue.add(low)
     clock.ms = 2 * AGING_STEP_MS
@@ -67,6 +67,7 @@ describe('rank', () => {
     expect(queue.inOrder()).toEqual([low, high, normal])
     expect(queue.position(normal)).toBe(2)
     low.move('active')
+    queue.activate(low)
     expect([queue.queued, queue.active, queue.position(normal)]).toEqual([2, 1, 1])
     queue.remove(low)
     expect(queue.size).toBe(2)

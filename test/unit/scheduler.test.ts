@@ -29,8 +29,8 @@ class Bench {
   constructor(options: { bytes?: number; concurrency?: number; lookahead?: number } = {}) {
     const { bytes = 1000, concurrency = 4, lookahead = 1 } = options
     this.budget = new MemoryBudget(bytes)
-    const idleDevices = (): number => this.idle
-    this.scheduler = new SynthesisScheduler({ budget: this.budget, concurrency, lookahead, idleDevices })
+    const freeDevices = (): number => this.idle
+    this.scheduler = new SynthesisScheduler({ budget: this.budget, concurrency, lookahead, freeDevices, now: () => 0 })
   }
 
   add(added: Job, bytes = 10, signal: AbortSignal = added.signal): void {

@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { InvalidRequestError } from '../../src/errors.ts'
 import { type Clock, Job } from '../../src/queue/job.ts'
-import { EndedJobs, type EngineStatus } from '../../src/status.ts'
+import { EndedJobs } from '../../src/queue/job-status.ts'
+import type { EngineStatus } from '../../src/status.ts'
 import { FakeMachine } from '../support/fake-device.ts'
 import { windowRequest, winningRequest } from '../support/fixtures.ts'
 import { syntheticWindowRequest } from '../support/synthetic-post.ts'
@@ -16,7 +17,8 @@ function expectConsistent(status: EngineStatus): void {
   expect(inHand.filter(({ state }) => state === 'active').length).toBe(queue.active)
   const states = inHand.flatMap(({ partitions }) => partitions.map(({ state }) => state))
   const count = (state: string): number => states.filter((other) => other === state).length
-  expect(count('gpu')).toBeLessThanOrEqual(gpus.length)
+  // What is critical shares a device with something less urgent.
+  expect(count('gpu')).toBeLessThanOrEqual(2 * gpus.length)
   expect(count('synthesizing')).toBe(synthesis.active)
   expect(buffers.witnesses).toBe(buffers.witnessBytes === 0 ? 0 : buffers.witnesses)
   for (const { state, partitions, fraction } of jobs) {

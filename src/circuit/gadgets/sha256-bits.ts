@@ -2,12 +2,8 @@
  * Which bits a witness sends of a compression. Operations come in the order of `compress`; which bits of their results are
  * variables depends on the form of state and block alone, so it is worked out once, as a plan.
  */
-import type { Bit } from '../bit.ts'
-import { type ConstraintSystem, recordRoot } from '../constraint-system.ts'
-import { allocateBits } from './boolean.ts'
-import { MultiEq } from './multi-eq.ts'
-import { circuitOperations, compress, type WordOperations } from './sha256.ts'
-import { constantWord, sumBits, type UInt32, WORD_BITS } from './uint32.ts'
+import { compress, type WordOperations } from './sha256.ts'
+import { sumBits, WORD_BITS } from './uint32.ts'
 
 /**
  * The variables of one operation (xor, choice, majority or sum), in rising order of bits. In masks, bit i is for bit i of the word.
@@ -39,57 +35,97 @@ export interface WordForm {
 /** A word without constants. */
 export const VARIABLE_WORD: WordForm = { variables: 0xffff_ffff, value: 0 }
 
+/** What a gadget of `boolean.ts` makes of bits, without values: constants, variables, and their negations. */
+const [FALSE, TRUE, IS] = [0, 1, 2] as const
+/** A variable that the operation allocates. Negation flips the lowest bit of all of these. */
+const NEW = 6
+
+/** 32 of the bits above, least significant first. */
+type FormalWord = readonly number[]
+
 /**
- * Works out which variables a compression allocates.
+ * Works out which variables a compression allocates: some milliseconds, where recording its rows takes fifty.
  * @param state 8 words
  * @param block 16 words
  */
 export function planCompression(state: readonly WordForm[], block: readonly WordForm[]): CompressionPlan {
   const operations: OperationPlan[] = []
-  recordRoot('plan', (cs) => {
-    const equations = new MultiEq(cs)
-    const toWord = (form: WordForm): UInt32 => allocateForm(cs, form)
-    compress(planning(circuitOperations(cs, equations), operations), state.map(toWord), block.map(toWord))
-  })
+  compress(formalOperations(operations), state.map(formalWord), block.map(formalWord))
   const bits = operations.reduce((n, op) => n + op.sumBits + countOnes(op.mask) + countOnes(op.pairs), 0)
   return { operations, bits }
 }
 
-/** Wraps operations so that they are noted down. */
-function planning(circuit: WordOperations<UInt32>, plan: OperationPlan[]): WordOperations<UInt32> {
-  const note = (operands: readonly UInt32[], result: UInt32, pairs = 0): UInt32 => {
-    // An operation with a constant may return an operand's bit: that is no new variable.
-    const old = new Set(operands.flat().map((bit) => (bit.kind === 'constant' ? undefined : bit.variable)))
-    const isNew = (bit: Bit): boolean => bit.kind !== 'constant' && !old.has(bit.variable)
-    const mask = maskOf(result, isNew)
-    plan.push({ sumBits: 0, mask, negated: maskOf(result, (bit) => isNew(bit) && bit.kind === 'not'), pairs })
-    return result
+/** Operations on forms that note down what they allocate. */
+function formalOperations(plan: OperationPlan[]): WordOperations<FormalWord> {
+  const note = (result: FormalWord, pairs = 0): FormalWord => {
+    const mask = maskOf(result, (bit) => bit >= NEW)
+    plan.push({ sumBits: 0, mask, negated: maskOf(result, (bit) => bit > NEW), pairs })
+    return result.map((bit) => (bit >= NEW ? bit - NEW + IS : bit))
   }
   return {
-    ...circuit,
-    xor: (a, b) => note([a, b], circuit.xor(a, b)),
-    choice: (a, b, c) => note([a, b, c], circuit.choice(a, b, c)),
+    constant: (value) => formalWord({ variables: 0, value }),
+    rotateRight: (word, count) => [...word.slice(count), ...word.slice(0, count)],
+    shiftRight: (word, count) => [...word.slice(count), ...new Array<number>(count).fill(FALSE)],
+    xor: (a, b) => note(a.map((bit, i) => xor(bit, b[i] as number))),
+    choice: (a, b, c) => note(a.map((bit, i) => choice(bit, b[i] as number, c[i] as number))),
     majority: (a, b, c) => {
-      const [va, vb, vc] = [a, b, c].map((word) => maskOf(word, isVariable)) as [number, number, number]
-      return note([a, b, c], circuit.majority(a, b, c), (va & vb & vc) >>> 0)
+      const result = a.map((bit, i) => majority(bit, b[i] as number, c[i] as number))
+      const variable = [a, b, c].map((word) => maskOf(word, isVariable)) as [number, number, number]
+      return note(result, (variable[0] & variable[1] & variable[2]) >>> 0)
     },
     sum: (words) => {
       const constant = !words.flat().some(isVariable)
       plan.push({ sumBits: constant ? 0 : sumBits(words.length), mask: 0, negated: 0, pairs: 0 })
-      return circuit.sum(words)
+      if (!constant) return new Array<number>(WORD_BITS).fill(IS)
+      return formalWord({ variables: 0, value: words.reduce((sum, word) => (sum + maskOf(word, Boolean)) >>> 0, 0) })
     },
   }
 }
 
-const isVariable = (bit: Bit): boolean => bit.kind !== 'constant'
+// The rules of `boolean.ts`.
 
-function maskOf(word: UInt32, test: (bit: Bit) => boolean): number {
-  return word.reduce((mask, bit, i) => (test(bit) ? (mask | (1 << i)) >>> 0 : mask), 0)
+function xor(a: number, b: number): number {
+  if (!isVariable(a)) return b ^ a
+  if (!isVariable(b)) return a ^ b
+  return NEW | ((a ^ b) & 1)
 }
 
-function allocateForm(cs: ConstraintSystem, { variables, value }: WordForm): UInt32 {
-  const bits = allocateBits(cs, WORD_BITS)
-  return constantWord(value).map((constant, i) => ((variables >>> i) & 1 ? (bits[i] as Bit) : constant))
+function and(a: number, b: number): number {
+  if (!isVariable(a)) return a === TRUE ? b : a
+  if (!isVariable(b)) return b === TRUE ? a : b
+  return NEW
+}
+
+function choice(a: number, b: number, c: number): number {
+  if (!isVariable(a) && !isVariable(b) && !isVariable(c)) return a === TRUE ? b : c
+  if (a === FALSE) return c
+  if (b === FALSE) return and(a ^ 1, c)
+  if (c === FALSE) return and(a, b)
+  if (c === TRUE) return and(a, b ^ 1) ^ 1
+  if (b === TRUE) return and(a ^ 1, c ^ 1) ^ 1
+  return NEW
+}
+
+function majority(a: number, b: number, c: number): number {
+  if (a === FALSE) return and(b, c)
+  if (b === FALSE) return and(a, c)
+  if (c === FALSE) return and(a, b)
+  if (c === TRUE) return and(a ^ 1, b ^ 1) ^ 1
+  if (b === TRUE) return and(a ^ 1, c ^ 1) ^ 1
+  if (a === TRUE) return and(b ^ 1, c ^ 1) ^ 1
+  return NEW
+}
+
+function isVariable(bit: number): boolean {
+  return bit >= IS
+}
+
+function formalWord({ variables, value }: WordForm): FormalWord {
+  return Array.from({ length: WORD_BITS }, (_, i) => ((variables >>> i) & 1 ? IS : (value >>> i) & 1))
+}
+
+function maskOf(word: FormalWord, test: (bit: number) => boolean): number {
+  return word.reduce((mask, bit, i) => (test(bit) ? (mask | (1 << i)) >>> 0 : mask), 0)
 }
 
 function countOnes(mask: number): number {

@@ -93,7 +93,7 @@ export function compressInCircuit(cs: ConstraintSystem, state: readonly UInt32[]
 }
 
 /** Operations that allocate and enforce. The equations have to be closed behind a compression. */
-export function circuitOperations(cs: ConstraintSystem, equations: MultiEq): WordOperations<UInt32> {
+function circuitOperations(cs: ConstraintSystem, equations: MultiEq): WordOperations<UInt32> {
   return {
     constant: constantWord,
     rotateRight,

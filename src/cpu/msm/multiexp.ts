@@ -122,7 +122,7 @@ export async function multiexp(
   const bits = windowBits(count)
   const digits = pool.arena.allocate(digitsBytes(count))
   try {
-    const quiet: Run = { signal: run.signal, unit: () => {} }
+    const quiet: Run = { ...run, unit: () => {} }
     const units: DigitsArgs[] = []
     for (let first = 0; first < count; first += DIGITS_UNIT) {
       units.push({

@@ -198,23 +198,21 @@ function openJson(input: SealInput, geometry: PorepGeometry): Uint8Array {
     return decode(bytes.subarray(start, end), '')
   }
   if (!isWrapped(bytes, fault)) return bytes
-  let phase1: readonly [number, number] | undefined
   const reader = new JsonRecordReader(bytes, new FieldPath(), fault)
-  reader.object({
-    SectorNum: () => checkNumber(reader, sectorNumber, 'of another sector than the request'),
-    Phase1Out: () => {
-      phase1 = reader.stringRange()
-    },
-    SectorSize: () => checkNumber(reader, BigInt(geometry.sectorBytes), 'of another size than the request'),
-  })
-  reader.end()
-  const [from, to] = phase1 as unknown as readonly [number, number]
-  return decode(bytes.subarray(from, to), 'Phase1Out')
-
-  function checkNumber(reader: JsonRecordReader, expected: bigint, problem: string): void {
+  const checkNumber = (expected: bigint, problem: string) => () => {
     const number = reader.number(8)
     if (number !== expected) throw fault(reader.path, problem, String(expected), String(number))
   }
+  let output: readonly [number, number] = [0, 0]
+  reader.object({
+    SectorNum: checkNumber(sectorNumber, 'of another sector than the request'),
+    Phase1Out: () => {
+      output = reader.stringRange()
+    },
+    SectorSize: checkNumber(BigInt(geometry.sectorBytes), 'of another size than the request'),
+  })
+  reader.end()
+  return decode(bytes.subarray(...output), 'Phase1Out')
 }
 
 /** Whether the first key that either form has is one of `c1.json`. */

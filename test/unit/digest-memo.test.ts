@@ -1,0 +1,49 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { bytesDigest, fileDigest, memoFile } from '../../src/params/digest.ts'
+import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
+
+const home = vi.hoisted(() => ({ missing: false }))
+vi.mock('node:os', async (original) => {
+  const os = await original<typeof import('node:os')>()
+  const homedir = (): string => {
+    if (home.missing) throw new Error('uv_os_homedir returned ENOENT')
+    return os.homedir()
+  }
+  return { ...os, homedir }
+})
+
+const run = { signal: new AbortController().signal, unit: () => {} }
+const bytes = Buffer.from('parameters')
+let directory: string
+let file: string
+
+beforeEach(() => {
+  directory = temporaryDirectory()
+  file = join(directory, 'file.params')
+  writeFileSync(file, bytes)
+  vi.stubEnv('XDG_CACHE_HOME', join(directory, 'cache'))
+})
+afterEach(() => {
+  home.missing = false
+  vi.unstubAllEnvs()
+  removeDirectory(directory)
+})
+
+test('a process without a home computes digests and remembers none', async () => {
+  vi.stubEnv('XDG_CACHE_HOME', '')
+  home.missing = true
+  expect(await fileDigest(file, run)).toBe(bytesDigest(bytes))
+})
+
+test('a cache that can not be written, or holds something else, is done without', async () => {
+  const memo = memoFile()
+  mkdirSync(join(directory, 'cache', 'wgzk'), { recursive: true })
+  for (const files of ['null', `{ "${file}": null }`, `{ "${file}": 5 }`, '[]']) {
+    writeFileSync(memo, `{ "version": 1, "files": ${files} }`)
+    expect(await fileDigest(file, run)).toBe(bytesDigest(bytes))
+  }
+  vi.stubEnv('XDG_CACHE_HOME', file)
+  expect(await fileDigest(file, run)).toBe(bytesDigest(bytes))
+})
