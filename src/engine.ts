@@ -351,7 +351,7 @@ export class Engine implements AsyncDisposable {
   get #gpuUnavailable(): string | undefined {
     const { gpuUnavailable, standIn } = this.#plan
     if (gpuUnavailable !== undefined || standIn === undefined || this.#pool === undefined) return gpuUnavailable
-    return this.#pool.devices.length > 0 ? undefined : this.#pool.noDevice('device').message
+    return this.#pool.hasDevices ? undefined : this.#pool.noDevice('device').message
   }
 
   #accept(request: ValidatedRequest): Ticket {

@@ -23,18 +23,18 @@ export interface SynthesisOptions {
 export interface GpuSelector {
   /** Substring of the adapter's device name. */
   adapter?: string | undefined
-  /** Which of several adapters that match; needs `isolation: 'process'`. */
+  /** Which of several adapters that match, from 0; of identical ones a thread can have the first only. @default the first free one */
   ordinal?: number | undefined
 }
 
 export interface GpuOptions {
   /** 'auto': every hardware GPU, else the CPU device. 'cpu': the CPU device only. @default 'auto' */
   devices?: 'auto' | 'cpu' | readonly GpuSelector[] | undefined
-  /** 'auto': threads, but a child process each for cards of the same name. @default 'auto' */
+  /** 'auto', 'process': a child process for each GPU, whose driver then can't end this process. 'thread': a thread of this one. @default 'auto' */
   isolation?: 'auto' | 'thread' | 'process' | undefined
   /** Accept software adapters (SwiftShader, llvmpipe): for tests. @default false */
   allowSoftware?: boolean | undefined
-  /** Device memory the engine may use on each device. 'auto': what the driver's tools report, else 4 GiB, raised by successful allocations. @default 'auto' */
+  /** Device memory the engine may use on each device. 'auto': as much as the driver gives; parameters are kept there as if it were 4 GiB. @default 'auto' */
   memoryBytes?: number | 'auto' | undefined
   /** What happens when no GPU can do a partition: the CPU device where it can, with an event, or the error. @default 'cpu' */
   fallback?: 'cpu' | 'never' | undefined

@@ -209,6 +209,11 @@ export class GpuPool {
     return this.#of('device').flatMap(({ client }) => (client === undefined ? [] : [client]))
   }
 
+  /** Whether any device works, or will before long. */
+  get hasDevices(): boolean {
+    return this.#left('device')
+  }
+
   /** What stands in for the devices, unless it can't be started. */
   get standIn(): DeviceInfo | undefined {
     return this.#left('standIn') ? this.#standIn : undefined

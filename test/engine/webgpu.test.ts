@@ -40,7 +40,7 @@ describe.runIf(hasSoftwareGpu).concurrent('a fault of the GPU', { timeout: 200_0
     expect(first).toEqual(PROVED)
     expect(events.slice(0, 3)).toEqual(['gpu lost', 'retry ERR_GPU_DEVICE_LOST', 'gpu ready'])
     expect(events).toContain('fallback ERR_GPU_DEVICE_LOST')
-    expect(gpus).toMatchObject([{ state: 'excluded', generation: 4 }, { name: expect.stringContaining('CPU') }])
+    expect(gpus).toMatchObject([{ state: 'quarantined', generation: 4 }, { name: expect.stringContaining('CPU') }])
     expect(gpuUnavailable).toContain('The GPU device was lost')
   })
 
