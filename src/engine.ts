@@ -13,6 +13,7 @@ import { MemoryBudget } from './budget/memory-budget.ts'
 import { type CircuitId, isCircuitId } from './circuit/circuit-id.ts'
 import { GpuPool } from './device/gpu-pool.ts'
 import { type DevicePlan, planDevices } from './device/open-devices.ts'
+import { STALL_MS } from './device/stall-watch.ts'
 import { asError, EngineClosedError, InvalidOptionsError } from './errors.ts'
 import { type EngineEvents, type EventName, GuardedEmitter, type JobProgress, type ProofResult } from './events.ts'
 import type { Logger } from './logger.ts'
@@ -31,7 +32,6 @@ import { jobResult } from './queue/job-result.ts'
 import { proveJob } from './queue/prove-job.ts'
 import { type PartitionSteps, unexpected } from './queue/prove-partition.ts'
 import { reportedSteps } from './queue/reported-steps.ts'
-import { STALL_MS } from './queue/stall-watch.ts'
 import { afterGrace, armDeadline, orAborted, settledSoonAfterAbort, stopped } from './queue/stopping.ts'
 import { SynthesisScheduler } from './queue/synthesis-scheduler.ts'
 import type { Ticket, WaitOptions } from './queue/ticket.ts'
@@ -153,6 +153,7 @@ export class Engine implements AsyncDisposable {
       threads: options.cpu.threads,
       evictionMinIdleMs: memory.evictionMinIdleMs,
       now: () => clock.now(),
+      stallMs: modules.stallMs,
       busy: () => this.#desk.active > 0,
       locate: (circuitId) =>
         modules.locate(circuitId, { directory: parameterCache, allowDevelopment: allowDevelopmentParameters }),

@@ -33,8 +33,8 @@ const jobs = fc.record({
   window: fc.option(fc.integer({ min: 0, max: WINDOWS.length - 1 })),
   priority: fc.constantFrom(undefined, 'low', 'normal', 'high', 'critical' as const),
   startMs: fc.integer({ min: 0, max: 60 }),
-  abortMs: fc.option(fc.integer({ min: 0, max: 120 })),
-  deadlineMs: fc.option(fc.integer({ min: 1, max: 200 })),
+  abortMs: fc.option(fc.integer({ min: 0, max: 120 }), { freq: 1 }),
+  deadlineMs: fc.option(fc.integer({ min: 1, max: 200 }), { freq: 1 }),
 })
 
 const schedules = fc.record({
@@ -51,14 +51,21 @@ const schedules = fc.record({
     ),
     { maxLength: 4 },
   ),
-  forceMs: fc.option(fc.integer({ min: 0, max: 150 }), { freq: 8 }),
+  forceMs: fc.oneof(
+    { arbitrary: fc.constant(null), weight: 6 },
+    { arbitrary: fc.integer({ min: 0, max: 150 }), weight: 1 },
+  ),
 })
 
 test('any schedule keeps the budget, the order and every promise', { timeout: 3_600_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(schedules, async (schedule) => {
       const machine = new FakeMachine({ devices: schedule.devices, units: 3, unitMs: 2 })
-      for (const [operation, nth, fault] of schedule.faults) machine.fail(operation, nth, fault)
+      for (const [operation, nth, fault] of schedule.faults) {
+        // What no device does ends by abort alone when it hangs: there is nothing to take its place.
+        if (fault.kind === 'hang' && operation !== 'prove' && operation !== 'warm') continue
+        machine.fail(operation, nth, fault)
+      }
       const { concurrency, lookahead } = schedule
       const options = {
         memory: { totalBytes: schedule.budgetMiB * 2 ** 20, evictionMinIdleMs: 50 },
