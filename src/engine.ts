@@ -10,10 +10,11 @@ import { type CircuitCapability, capabilities } from './budget/capabilities.ts'
 import { Circuits } from './budget/circuits.ts'
 import { totalMemory } from './budget/detect-memory.ts'
 import { MemoryBudget } from './budget/memory-budget.ts'
-import type { CircuitId } from './circuit/circuit-id.ts'
+import { type CircuitId, isCircuitId } from './circuit/circuit-id.ts'
 import { GpuPool } from './device/gpu-pool.ts'
 import { type DevicePlan, planDevices } from './device/open-devices.ts'
-import { EngineClosedError, InvalidOptionsError } from './errors.ts'
+import { STALL_MS } from './device/stall-watch.ts'
+import { asError, EngineClosedError, InvalidOptionsError } from './errors.ts'
 import { type EngineEvents, type EventName, GuardedEmitter, type JobProgress, type ProofResult } from './events.ts'
 import type { Logger } from './logger.ts'
 import {
@@ -31,7 +32,6 @@ import { jobResult } from './queue/job-result.ts'
 import { proveJob } from './queue/prove-job.ts'
 import { type PartitionSteps, unexpected } from './queue/prove-partition.ts'
 import { reportedSteps } from './queue/reported-steps.ts'
-import { STALL_MS } from './queue/stall-watch.ts'
 import { afterGrace, armDeadline, orAborted, settledSoonAfterAbort, stopped } from './queue/stopping.ts'
 import { SynthesisScheduler } from './queue/synthesis-scheduler.ts'
 import type { Ticket, WaitOptions } from './queue/ticket.ts'
@@ -154,6 +154,7 @@ export class Engine implements AsyncDisposable {
       threads: options.cpu.threads,
       evictionMinIdleMs: memory.evictionMinIdleMs,
       now: () => clock.now(),
+      stallMs: modules.stallMs,
       busy: () => this.#desk.active > 0,
       locate: (circuitId) =>
         modules.locate(circuitId, { directory: parameterCache, allowDevelopment: allowDevelopmentParameters }),
@@ -246,9 +247,19 @@ export class Engine implements AsyncDisposable {
   /**
    * Loads a circuit's parameters onto the devices, as its first proof would. A WinningPoSt circuit then stays loaded, and the
    * memory of one of its partitions reserved, until the engine is closed.
+   * @throws {InvalidOptionsError} no circuit has that name
+   * @throws {UnsupportedProofError}, {BudgetExceededError} it can't be proved by this version or on this machine
+   * @throws {SrsUnavailableError}, {DevelopmentParametersError} its parameters
+   * @throws {EngineClosedError}, or `signal.reason` at most 250 ms after the signal aborts
    */
   async preload(circuitId: CircuitId, options: AbortOptions = {}): Promise<void> {
     const signal = resolveSignal(options)
+    if (!isCircuitId(circuitId)) {
+      const received = asError(circuitId).message
+      throw new InvalidOptionsError(`circuitId: expected a circuit id such as winning-32g, got ${received}`, {
+        details: { field: 'circuitId', expected: 'a circuit id such as winning-32g', received },
+      })
+    }
     signal?.throwIfAborted()
     this.#refuseIfClosing()
     const stop = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal])

@@ -191,6 +191,50 @@ export function resolveCloseOptions(options: CloseOptions = {}): { force: boolea
 }
 
 /**
+ * Options of `verifyProof`, checked.
+ * @throws {InvalidOptionsError}
+ */
+export function resolveVerifyOptions(options: object = {}): {
+  readonly directory: string
+  readonly allowDevelopment: boolean
+  readonly signal: AbortSignal | undefined
+} {
+  return reading(() => {
+    const root = section(options, '', ['parameterCache', 'allowDevelopmentParameters', 'signal'])
+    return {
+      directory: parameterDirectory(root.parameterCache, 'parameterCache'),
+      allowDevelopment: flag(root.allowDevelopmentParameters, 'allowDevelopmentParameters', false),
+      signal: resolveSignal(root),
+    }
+  })
+}
+
+/**
+ * Options of `developmentSetup`, checked.
+ * @throws {InvalidOptionsError}
+ */
+export function resolveSetupOptions(options: object = {}): {
+  readonly directory: string
+  readonly onProgress: ((fraction: number) => unknown) | undefined
+  readonly signal: AbortSignal | undefined
+  readonly threads: number | undefined
+  readonly relaxedSimd: 'auto' | 'enable' | 'never'
+} {
+  return reading(() => {
+    const root = section(options, '', ['directory', 'onProgress', 'signal', 'threads', 'relaxedSimd'])
+    const { onProgress, threads } = root
+    if (onProgress !== undefined && typeof onProgress !== 'function') refuse('onProgress', 'a function', onProgress)
+    return {
+      directory: parameterDirectory(root.directory, 'directory'),
+      onProgress: onProgress as ((fraction: number) => unknown) | undefined,
+      signal: resolveSignal(root),
+      threads: threads === undefined ? undefined : integer(threads, 'threads', 1, MAX_THREADS),
+      relaxedSimd: choice(root.relaxedSimd, 'relaxedSimd', ['auto', 'enable', 'never']),
+    }
+  })
+}
+
+/**
  * An `AbortSignal` or nothing: checked once at the door, since a wrong one would only be noticed when it is needed.
  * @throws {InvalidOptionsError} the options are no object, or the signal is none
  */

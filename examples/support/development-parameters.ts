@@ -1,14 +1,15 @@
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type CircuitId, developmentSetup } from 'wgzk'
 
-/** A folder of this repository that git ignores. */
-const DIRECTORY = fileURLToPath(new URL('../../.cache/parameters/', import.meta.url))
+/** A folder of this repository that git ignores, or the one that the tests name, which have parameters already. */
+const DIRECTORY = process.env.EXAMPLE_PARAMETERS ?? fileURLToPath(new URL('../../.cache/parameters/', import.meta.url))
 
 /** Whether {@link developmentParameters} would find these made. */
 export function haveDevelopmentParameters(circuitId: CircuitId): boolean {
   // The marker is written last: without it, an earlier run did not come to its end.
-  return existsSync(`${DIRECTORY}dev-${circuitId}.json`)
+  return existsSync(join(DIRECTORY, `dev-${circuitId}.json`))
 }
 
 /**

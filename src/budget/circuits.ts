@@ -6,6 +6,7 @@ import type { CircuitId } from '../circuit/circuit-id.ts'
 import type { DeviceClient } from '../device/device-client.ts'
 import type { DeviceInfo } from '../device/device-spec.ts'
 import type { DeviceRole } from '../device/gpu-pool.ts'
+import { watchStall } from '../device/stall-watch.ts'
 import { BudgetExceededError, type ProverError, UnsupportedProofError } from '../errors.ts'
 import type { ParametersLocation, ReadRun } from '../params/parameters-location.ts'
 import { type SrsEntryStatus, type SrsLease, type SrsResource, SrsStore, type SrsStoreEvent } from '../srs/srs-store.ts'
@@ -20,6 +21,8 @@ export interface CircuitsOptions {
   readonly threads: number
   readonly evictionMinIdleMs: number
   readonly now: () => number
+  /** A device that reports nothing for so long while it loads hangs, and is ended. */
+  readonly stallMs: number
   /** Whether any partition is being worked on. */
   readonly busy: () => boolean
   /** Finds a circuit's parameter files. */
@@ -259,15 +262,19 @@ export class Circuits {
     const clients = this.#options.clients()
     const shares = clients.map(() => 0)
     await Promise.all(
-      clients.map((client, k) =>
-        client.warm(circuit, {
+      clients.map(async (client, k) => {
+        const { now, stallMs } = this.#options
+        let heardAt = now()
+        using _watch = watchStall({ silentMs: () => now() - heardAt }, stallMs, () => void client.close())
+        await client.warm(circuit, {
           signal: run.signal,
           onProgress: (share) => {
+            heardAt = now()
             shares[k] = share
             run.unit(Math.min(...shares))
           },
-        }),
-      ),
+        })
+      }),
     )
     return {
       location,

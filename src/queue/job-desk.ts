@@ -120,7 +120,8 @@ export class JobDesk {
       },
       clock,
     )
-    const ticket = new Ticket(job, requestFingerprint(request))
+    // Hashes the whole request: only who may be joined needs it.
+    const ticket = new Ticket(job, requestId === undefined ? '' : requestFingerprint(request))
     this.#arriving++
     this.#tickets.set(job, ticket)
     if (requestId !== undefined) this.#byRequestId.set(requestId, ticket)

@@ -7,11 +7,11 @@ import type { Reservation } from '../budget/memory-budget.ts'
 import type { CompactWitness } from '../circuit/shape.ts'
 import type { Claim } from '../device/device-claims.ts'
 import type { DeviceRole, GpuPool } from '../device/gpu-pool.ts'
+import { watchStall } from '../device/stall-watch.ts'
 import { GpuValidationError, ProverError, type ProverErrorCode, SynthesisError, toErrorObject } from '../errors.ts'
 import type { PartitionInput } from '../synthesis/partition-input.ts'
 import type { Synthesizer } from '../synthesis/synthesis-pool.ts'
 import type { Partition } from './job.ts'
-import { watchStall } from './stall-watch.ts'
 import type { SynthesisScheduler } from './synthesis-scheduler.ts'
 
 export interface PartitionSteps {

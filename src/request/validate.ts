@@ -10,7 +10,7 @@
  */
 import { types } from 'node:util'
 import type { CircuitId, ProofKind } from '../circuit/circuit-id.ts'
-import { InvalidRequestError } from '../errors.ts'
+import { asError, InvalidRequestError, ProverError } from '../errors.ts'
 import { postGeometry } from '../synthesis/post-geometry.ts'
 import { checkArray, checkObject, checkScalar, checkU64, invalidField } from './fields.ts'
 import { type CommonFields, type ValidatedPorepRequest, validatePorep } from './porep/validate-porep.ts'
@@ -69,6 +69,19 @@ export function validateRequest(request: PorepC2Request): ValidatedPorepRequest
 export function validateRequest(request: SnapUpdateRequest): ValidatedSnapRequest
 export function validateRequest(request: unknown): ValidatedRequest
 export function validateRequest(request: unknown): ValidatedRequest {
+  try {
+    return validated(request)
+  } catch (cause) {
+    if (ProverError.is(cause)) throw cause
+    // A request is the caller's object: to read a field may run a getter or a proxy's trap, and that may throw anything.
+    throw new InvalidRequestError(`the request can't be read: ${asError(cause).message}`, {
+      details: { field: 'request' },
+      cause,
+    })
+  }
+}
+
+function validated(request: unknown): ValidatedRequest {
   const fields = checkObject(request, 'request')
   const kind = checkKind(fields.kind)
   if (kind === 'porep-c2') return validatePorep(fields, () => commonFields(fields, kind))

@@ -1,12 +1,13 @@
 /** Development parameters: a set-up whose secrets were known to the machine that made it. For tests and trials only. */
 import { randomBytes } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
+import { access, constants, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type CircuitId, isCircuitId } from '../circuit/circuit-id.ts'
 import { workerFile } from '../cpu/wasm-file.ts'
 import { WorkerLink } from '../device/worker-link.ts'
-import { InvalidOptionsError, UnsupportedProofError } from '../errors.ts'
-import { parameterDirectory } from '../options.ts'
+import { asError, InvalidOptionsError, ProverError, SrsUnavailableError, UnsupportedProofError } from '../errors.ts'
+import { isThenable } from '../events.ts'
+import { resolveSetupOptions } from '../options.ts'
 import { developmentFileNames } from '../params/published.ts'
 import type { DevelopmentFiles } from './make-development-parameters.ts'
 import type { SetupFunctions } from './setup-functions.ts'
@@ -15,7 +16,7 @@ import type { ToxicWaste } from './toxic-waste.ts'
 export interface DevelopmentSetupOptions {
   /** Where the files go; it is made if it isn't there. @default process.env.FIL_PROOFS_PARAMETER_CACHE, else /var/tmp/filecoin-proof-parameters */
   readonly directory?: string | URL | undefined
-  /** The share (0 to 1) that is done. */
+  /** The share (0 to 1) that is done. If it throws or rejects, the set-up stops and rejects with that. */
   readonly onProgress?: ((fraction: number) => void) | undefined
   readonly signal?: AbortSignal | undefined
   /** Threads to use. @default availableParallelism() */
@@ -38,8 +39,9 @@ export interface DevelopmentParameters {
  *
  * Runs in a worker of its own, which ends with it.
  *
- * @throws {InvalidOptionsError} no circuit has that name, or the directory is no path
+ * @throws {InvalidOptionsError} no circuit has that name, an option is wrong, or the directory can't be made or written to
  * @throws {UnsupportedProofError} the circuit is not in this version, or too large for the CPU device
+ * @throws {SrsUnavailableError} the files could not be written to their end
  * @throws `signal.reason` once the signal aborts; nothing is left behind
  */
 export function developmentSetup(
@@ -58,14 +60,14 @@ export async function setupWith(
   options: DevelopmentSetupOptions,
   toxic: ToxicWaste | undefined,
 ): Promise<DevelopmentParameters> {
-  const { signal, onProgress } = options
+  const { directory, signal, onProgress, threads, relaxedSimd } = resolveSetupOptions(options)
   signal?.throwIfAborted()
   if (!isCircuitId(circuitId)) {
-    throw new InvalidOptionsError(`circuitId: expected a circuit id such as wpost-2k, got ${String(circuitId)}`, {
-      details: { field: 'circuitId', expected: 'a circuit id such as wpost-2k', received: String(circuitId) },
+    const received = asError(circuitId).message
+    throw new InvalidOptionsError(`circuitId: expected a circuit id such as wpost-2k, got ${received}`, {
+      details: { field: 'circuitId', expected: 'a circuit id such as wpost-2k', received },
     })
   }
-  const directory = parameterDirectory(options.directory, 'directory')
   // Loaded only here: an embedder who never makes parameters does not wait for circuits and curves at import.
   const [{ circuitShape }, { MAX_LOG2_DOMAIN }, { removeFiles, temporaryFiles }] = await Promise.all([
     import('../circuit/circuit-shape.ts'),
@@ -86,7 +88,7 @@ export async function setupWith(
       },
     )
   }
-  await mkdir(directory, { recursive: true })
+  await makeWritable(directory)
   const names = developmentFileNames(circuitId)
   const files: DevelopmentFiles = {
     paramsFile: join(directory, names.paramsFile),
@@ -98,24 +100,61 @@ export async function setupWith(
   let reported = 0
   // The worker computes scalars for seconds without looking up; to end it is the fast way to stop.
   const stop = (): void => void link.terminate()
+  let progressFailed: { readonly thrown: unknown } | undefined
+  const progressFails = (thrown: unknown): void => {
+    progressFailed ??= { thrown }
+    stop()
+  }
+  const report = (share: number): void => {
+    try {
+      const returned = onProgress?.(share)
+      if (isThenable(returned)) returned.then(undefined, progressFails)
+    } catch (thrown) {
+      progressFails(thrown)
+    }
+  }
   signal?.addEventListener('abort', stop, { once: true })
   try {
     await link.call(
       'setup',
-      { circuitId, files, suffix, threads: options.threads, relaxedSimd: options.relaxedSimd ?? 'auto', toxic },
+      { circuitId, files, suffix, threads, relaxedSimd, toxic },
       {
         signal,
         onProgress: (share) => {
           reported = Math.max(reported, share)
-          onProgress?.(reported)
+          report(reported)
         },
       },
     )
+    if (reported < 1) report(1)
+    if (progressFailed !== undefined) throw progressFailed.thrown
+  } catch (error) {
+    if (progressFailed !== undefined) throw progressFailed.thrown
+    signal?.throwIfAborted()
+    if (ProverError.is(error)) throw error
+    // The circuit, the device and the secrets are ours: what is left to fail is writing, for want of space for example.
+    throw new SrsUnavailableError(`parameters of ${circuitId} could not be made: ${asError(error).message}`, {
+      details: { file: files.paramsFile },
+      cause: error,
+    })
   } finally {
     signal?.removeEventListener('abort', stop)
     await link.terminate()
     await removeFiles(temporaryFiles(files, suffix))
   }
-  if (reported < 1) onProgress?.(1)
   return files
+}
+
+/** @throws {InvalidOptionsError} so that a wrong path is told of before minutes of work */
+async function makeWritable(directory: string): Promise<void> {
+  try {
+    await mkdir(directory, { recursive: true })
+    await access(directory, constants.W_OK | constants.X_OK)
+  } catch (cause) {
+    const received = asError(cause).message
+    throw new InvalidOptionsError(`option directory: ${received}`, {
+      details: { field: 'directory', expected: 'a folder that can be written to', received },
+      cause,
+    })
+  }
 }

@@ -13,6 +13,8 @@ export interface LocateOptions {
   readonly directory?: string | URL | undefined
   /** Accept development parameters where the published file is absent. @default false */
   readonly allowDevelopment?: boolean | undefined
+  /** Only the verifying key is wanted: it may be there alone, as on a machine that proves nothing. @default false */
+  readonly verifyingKeyOnly?: boolean | undefined
 }
 
 /**
@@ -23,29 +25,39 @@ export interface LocateOptions {
 export async function locateParameters(circuitId: CircuitId, options: LocateOptions = {}): Promise<ParametersLocation> {
   const directory = parameterDirectory(options.directory, 'parameterCache')
   const published = publishedParameters(circuitId)
+  const { verifyingKeyOnly = false, allowDevelopment = false } = options
   const paramsFile = join(directory, published.paramsFile)
-  if (await exists(paramsFile)) {
-    const vkFile = join(directory, published.vkFile)
-    await requireFile(vkFile, `the verifying key of ${circuitId}`)
-    const { paramsDigest, vkDigest } = published
-    return { circuitId, development: false, paramsFile, vkFile, paramsDigest, vkDigest }
-  }
-
+  const publishedVkFile = join(directory, published.vkFile)
   const names = developmentFileNames(circuitId)
   const devParamsFile = join(directory, names.paramsFile)
-  if (!(await exists(devParamsFile))) {
-    throw new SrsUnavailableError(`parameters of ${circuitId}: no file ${paramsFile}`, {
-      details: { file: paramsFile, expected: `${published.paramsBytes} bytes`, received: 'no file' },
+  const vkFile = join(directory, names.vkFile)
+  // Where only keys are wanted, a development key is preferred like the parameters that it belongs to: published keys of all
+  // circuits often lie in a folder that has the `.params` of few, and the engine proves with what has them.
+  const [wantedFile, devFile] = verifyingKeyOnly ? [publishedVkFile, vkFile] : [paramsFile, devParamsFile]
+  const haveDev = await exists(devFile)
+  if (
+    (await exists(paramsFile)) ||
+    (verifyingKeyOnly && !(haveDev && allowDevelopment) && (await exists(publishedVkFile)))
+  ) {
+    await requireFile(publishedVkFile, `the verifying key of ${circuitId}`)
+    const { paramsDigest, vkDigest } = published
+    return { circuitId, development: false, paramsFile, vkFile: publishedVkFile, paramsDigest, vkDigest }
+  }
+
+  if (!haveDev) {
+    const expected = verifyingKeyOnly ? 'a file' : `${published.paramsBytes} bytes`
+    const what = verifyingKeyOnly ? 'the verifying key' : 'parameters'
+    throw new SrsUnavailableError(`${what} of ${circuitId}: no file ${wantedFile}`, {
+      details: { file: wantedFile, expected, received: 'no file' },
     })
   }
-  if (options.allowDevelopment !== true) {
+  if (!allowDevelopment) {
     throw new DevelopmentParametersError(
-      `only development parameters of ${circuitId} were found (${devParamsFile}): proofs made with them are worthless on a real network. ` +
-        `Set allowDevelopmentParameters to use them all the same, or put the published file at ${paramsFile}`,
-      { details: { file: devParamsFile, expected: paramsFile, received: devParamsFile } },
+      `only development parameters of ${circuitId} were found (${devFile}): proofs made with them are worthless on a real network. ` +
+        `Set allowDevelopmentParameters to use them all the same, or put the published file at ${wantedFile}`,
+      { details: { file: devFile, expected: wantedFile, received: devFile } },
     )
   }
-  const vkFile = join(directory, names.vkFile)
   const markerFile = join(directory, names.markerFile)
   await requireFile(vkFile, `the verifying key of ${circuitId}`)
   await requireFile(markerFile, `the marker of development parameters of ${circuitId}`)

@@ -51,12 +51,13 @@ async function finished(child: ChildProcess): Promise<{ code: number | null; std
 }
 
 /**
- * `peer prove winning`, which makes one proof and verifies it.
+ * `peer prove KIND`, which makes one proof and verifies it.
+ * @param kind what the peer calls it: `winning`, `porep`, `update`
  * @param input folder with `request.json` and the vanilla proofs
  * @param params a `.params` file in bellperson's format
  */
-export async function provePeer(peer: string, input: string, params: string): Promise<PeerRun> {
-  const child = spawn(peer, ['prove', 'winning', '--in', input, '--params', params], {
+export async function provePeer(peer: string, kind: string, input: string, params: string): Promise<PeerRun> {
+  const child = spawn(peer, ['prove', kind, '--in', input, '--params', params], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   let used: Usage | undefined

@@ -1,9 +1,9 @@
 /**
- * `npm run bench`: a WinningPoSt of a 32 GiB sector on the CPU device of a warm engine, phase by phase.
+ * `npm run bench`: a proof on the CPU device of a warm engine, phase by phase. By default a WinningPoSt of a 32 GiB sector.
  *
- *     npm run bench -- [--peer PATH] [--rounds N] [--relaxed-simd auto|never] [--node PATH] [--no-kernels] [--json]
+ *     npm run bench -- [--proof winning-32g|porep-2k|snap-2k] [--peer PATH] [--rounds N] [--relaxed-simd auto|never] [--node PATH] [--no-kernels] [--json]
  *
- * `--peer PATH` runs the reference prover's `prove winning` on the same request and the same parameter file, alternating with ours,
+ * `--peer PATH` runs the reference prover's `prove` on the same request and the same parameter file, alternating with ours,
  * and prints the ratio. `--node PATH` does everything under another Node. `--relaxed-simd never` uses integer arithmetic.
  * `--json` prints one object on standard output and nothing else there.
  *
@@ -11,19 +11,19 @@
  * than that of elapsed times while other work takes the cores away.
  */
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { Engine, type ProofTimings, type WinningPostRequest } from 'wgzk'
+import { type CircuitId, Engine, type ProofTimings } from 'wgzk'
 import { developmentParameters } from '../../examples/support/development-parameters.ts'
 import { nodeFlags } from '../../scripts/node-flags.js'
 import { type PeerRun, provePeer } from './peer.ts'
-
-const INPUT = fileURLToPath(new URL('../../examples/data/winning-32g/', import.meta.url))
+import { BENCH_PROOFS } from './requests.ts'
 
 const { values } = parseArgs({
   options: {
+    proof: { type: 'string', default: 'winning-32g' },
     peer: { type: 'string' },
     rounds: { type: 'string', default: '3' },
     'relaxed-simd': { type: 'string', default: 'auto' },
@@ -36,6 +36,7 @@ const { values } = parseArgs({
 
 /** What `--json` prints. */
 interface Report {
+  readonly proof: CircuitId
   readonly node: string
   readonly cpu: string
   readonly cores: number
@@ -57,23 +58,13 @@ interface Round {
   readonly peer?: PeerRun
 }
 
-function request(): WinningPostRequest {
-  const file: { miner_id: string; randomness: string; sectors: { vanilla: string }[] } = JSON.parse(
-    readFileSync(`${INPUT}request.json`, 'utf8'),
-  )
-  return {
-    kind: 'winning-post',
-    registeredProof: 'StackedDrgWinning32GiBV1',
-    minerId: BigInt(file.miner_id),
-    randomness: Buffer.from(file.randomness, 'hex'),
-    vanillaProofs: file.sectors.map(({ vanilla }) => readFileSync(`${INPUT}${vanilla}`)),
-  }
-}
-
 async function measure(log: (line: string) => void): Promise<Report> {
   const relaxedSimd = values['relaxed-simd']
   if (relaxedSimd !== 'auto' && relaxedSimd !== 'never') throw new Error('--relaxed-simd takes auto or never')
-  const parameterCache = await developmentParameters('winning-32g', {
+  const circuitId = values.proof as CircuitId
+  const proof = BENCH_PROOFS[circuitId]
+  if (proof === undefined) throw new Error(`--proof takes one of ${Object.keys(BENCH_PROOFS).join(', ')}`)
+  const parameterCache = await developmentParameters(circuitId, {
     onProgress: (fraction) =>
       process.stderr.isTTY && process.stderr.write(`\rparameters ${(fraction * 100).toFixed(0)} % `),
   })
@@ -89,12 +80,12 @@ async function measure(log: (line: string) => void): Promise<Report> {
   const createMs = since(atCreate)
   const device = engine.status().gpus[0]?.name ?? 'none'
   const atPreload = performance.now()
-  await engine.preload('winning-32g')
+  await engine.preload(circuitId)
   const preloadMs = since(atPreload)
-  log(`Node ${process.version}, ${device}`)
+  log(`${circuitId} on Node ${process.version}, ${device}`)
   log(`create ${createMs.toFixed(0)} ms, preload ${preloadMs.toFixed(0)} ms`)
 
-  const input = request()
+  const input = proof.request()
   const rounds: Round[] = []
   for (let round = 1; round <= Number(values.rounds); round++) {
     const before = process.cpuUsage()
@@ -106,11 +97,17 @@ async function measure(log: (line: string) => void): Promise<Report> {
       rounds.push({ ours })
       continue
     }
-    const peer = await provePeer(values.peer, INPUT, `${parameterCache}dev-winning-32g.params`)
+    const peer = await provePeer(
+      values.peer,
+      proof.peerKind,
+      proof.input,
+      join(parameterCache, `dev-${circuitId}.params`),
+    )
     log(`         peer ${phases(peer)}`)
     rounds.push({ ours, peer })
   }
   return {
+    proof: circuitId,
     node: process.version,
     cpu: cpus()[0]?.model ?? 'unknown',
     cores: cpus().length,

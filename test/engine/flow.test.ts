@@ -106,6 +106,25 @@ describe('one job', () => {
     await engine.close()
   })
 
+  test('a failure without a type reaches the caller as a ProverError with its cause', async () => {
+    const cause = new Error('EIO')
+    for (const operation of ['locate', 'warm', 'synthesize', 'prove', 'verify'] as const) {
+      const engine = await new FakeMachine().fail(operation, 1, { kind: 'throw', error: cause }).engine()
+      const error = await proverErrorOf(() => engine.prove(windowRequest()))
+      expect([operation, error.cause]).toEqual([operation, cause])
+      await engine.close()
+    }
+  })
+
+  test('what is no circuit is not preloaded', async () => {
+    const engine = await new FakeMachine().engine()
+    for (const circuitId of ['wpost-1k', undefined, 5, Object.create(null)]) {
+      const error = await proverErrorOf(() => engine.preload(circuitId))
+      expect([error.code, error.details.field]).toEqual(['ERR_INVALID_OPTIONS', 'circuitId'])
+    }
+    await engine.close()
+  })
+
   test('a signal that aborts while the request is read stops the job', async () => {
     const engine = await new FakeMachine().engine()
     const controller = new AbortController()

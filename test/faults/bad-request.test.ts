@@ -21,6 +21,28 @@ describe('a request of the wrong form', () => {
     expect(error.details).toMatchObject({ field: 'request', expected: 'an object' })
   })
 
+  it('throws when it is read: the cause is kept', async () => {
+    const cause = new Error('a getter')
+    const throwing = {
+      get(): never {
+        throw cause
+      },
+    }
+    const place = Object.defineProperty(windowRequest(), 'randomness', throwing)
+    const entry = { ...windowRequest(), vanillaProofs: Object.defineProperty([0], 0, throwing) }
+    for (const request of [place, entry, new Proxy(windowRequest(), throwing)]) {
+      const error = await refused(request)
+      expect(error).toMatchObject({ code: 'ERR_INVALID_REQUEST', details: { field: 'request' } })
+      expect(error.cause).toBe(cause)
+    }
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    expect((await refused(proxy)).code).toBe('ERR_INVALID_REQUEST')
+    // A view without its constructor has no name to be called by.
+    const nameless = Object.assign(new Uint16Array(16), { constructor: undefined })
+    expect((await refused({ ...windowRequest(), randomness: nameless })).code).toBe('ERR_INVALID_REQUEST')
+  })
+
   // [what, field, value, expected]
   const wrong: [string, string, unknown, string][] = [
     ['no kind', 'kind', undefined, 'window-post | winning-post | porep-c2 | snap-update'],

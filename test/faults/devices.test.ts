@@ -1,8 +1,8 @@
 /** Devices that hang, compute wrong, or fail again and again. On fake devices and a fake clock. */
 import { describe, expect, test, vi } from 'vitest'
 import { QUARANTINE_MS } from '../../src/device/device-health.ts'
+import { watchStall } from '../../src/device/stall-watch.ts'
 import { GpuDeviceLostError, SrsUnavailableError } from '../../src/errors.ts'
-import { watchStall } from '../../src/queue/stall-watch.ts'
 import { FakeMachine, recordEvents } from '../support/fake-device.ts'
 import { advance, outcome, settle, until, useFakeTime, value } from '../support/fake-time.ts'
 import { windowRequest, winningRequest } from '../support/fixtures.ts'

@@ -1,5 +1,5 @@
 /** The set-up as an embedder calls it: in a worker, with fresh secrets. */
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -134,8 +134,36 @@ describe('developmentSetup', () => {
   })
 
   it('a folder that can not be written to is an error', async () => {
-    await expect(
-      developmentSetup('wpost-2k', { directory: join(directory, 'fresh', 'dev-wpost-2k.vk') }),
-    ).rejects.toThrow()
+    const file = join(folder('occupied'), 'file')
+    writeFileSync(file, '')
+    await expect(developmentSetup('wpost-2k', { directory: file })).rejects.toMatchObject({
+      code: 'ERR_INVALID_OPTIONS',
+      details: { field: 'directory' },
+    })
+  })
+
+  it('options of another kind are refused by name, and none is ignored', async () => {
+    const bad = { threads: 0, relaxedSimd: 'yes', onProgress: 5, signal: {}, diretory: directory }
+    for (const [field, value] of Object.entries(bad)) {
+      const options = { directory: join(directory, 'never'), [field]: value }
+      await expect(developmentSetup('wpost-2k', options as never)).rejects.toMatchObject({
+        code: 'ERR_INVALID_OPTIONS',
+        details: { field },
+      })
+    }
+    await expect(developmentSetup('wpost-2k', null as never)).rejects.toMatchObject({ code: 'ERR_INVALID_OPTIONS' })
+    expect(readdirSync(directory)).not.toContain('never')
+  })
+
+  it('an onProgress that throws or rejects stops it, and nothing is left behind', async () => {
+    const place = folder('progress')
+    const thrown = new Error('no progress bar')
+    const throwing = (): never => {
+      throw thrown
+    }
+    for (const onProgress of [throwing, async (): Promise<never> => throwing()]) {
+      await expect(developmentSetup('wpost-2k', { directory: place, onProgress })).rejects.toBe(thrown)
+      expect(readdirSync(place)).toEqual([])
+    }
   })
 })

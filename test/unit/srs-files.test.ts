@@ -151,6 +151,42 @@ describe('parameters that are as they should be', () => {
   })
 })
 
+describe('a machine that only verifies', () => {
+  const locateKey = (allowDevelopment = false): Promise<ParametersLocation> =>
+    locateParameters(circuitId, { directory, allowDevelopment, verifyingKeyOnly: true })
+  const publishedVk = (): string => join(directory, published.vkFile)
+
+  it('needs the published key alone', async () => {
+    for (const file of [paramsFile, vkFile, markerFile]) await rm(file)
+    await expect(locateKey()).rejects.toMatchObject({
+      code: 'ERR_SRS_UNAVAILABLE',
+      details: { file: publishedVk(), received: 'no file' },
+    })
+    await writeFile(publishedVk(), 'x')
+    for (const allowed of [true, false]) {
+      expect(await locateKey(allowed)).toMatchObject({
+        development: false,
+        vkFile: publishedVk(),
+        vkDigest: published.vkDigest,
+      })
+    }
+  })
+
+  it('or the development key and its marker, where that is allowed', async () => {
+    await rm(paramsFile)
+    expect(await locateKey(true)).toMatchObject({ development: true, vkFile })
+    await expect(locateKey()).rejects.toMatchObject({ code: 'ERR_DEVELOPMENT_PARAMETERS', details: { file: vkFile } })
+  })
+
+  it('takes the key of the parameters that an engine would prove with', async () => {
+    await writeFile(publishedVk(), 'x')
+    expect(await locateKey(true)).toMatchObject({ development: true, vkFile })
+    expect(await locateKey()).toMatchObject({ development: false, vkFile: publishedVk() })
+    await writeFile(join(directory, published.paramsFile), 'x')
+    expect(await locateKey(true)).toMatchObject({ development: false, vkFile: publishedVk() })
+  })
+})
+
 describe('bad parameters', () => {
   it('development parameters where they are not allowed', async () => {
     await expect(locateParameters(circuitId, { directory })).rejects.toMatchObject({

@@ -28,6 +28,17 @@ describe('ComputePool', () => {
     expect(await pool.run('square', [], run())).toEqual([])
   })
 
+  it('gives urgent tasks the next thread, and goes on with the others behind them', async () => {
+    await open(1)
+    const ended: string[] = []
+    const told = (name: string): Run => ({ signal: new AbortController().signal, unit: () => ended.push(name) })
+    const long = pool.run('square', Array(6).fill(2), told('long'))
+    const urgent = pool.run('square', [3, 4], { ...told('urgent'), urgent: true })
+    expect([await long, await urgent]).toEqual([Array(6).fill(4), [9, 16]])
+    // One task was on the thread already.
+    expect(ended).toEqual(['long', 'urgent', 'urgent', 'long', 'long', 'long', 'long', 'long'])
+  })
+
   it('gives each thread a scratch block of its own and one memory to all', async () => {
     await open(2)
     const blocks = await pool.run<unknown, { scratch: number; scratchBytes: number }>('scratch', [0, 0], run())

@@ -19,7 +19,7 @@ const statement: ProofStatement = {
   publicInputs: publicInputs.map((inputs) => [...inputs]),
 }
 
-/** Lays a recorded key down as a development key; of the parameters a name is enough. */
+/** Lays a recorded key down as a development key, without parameters: a machine that only verifies has none. */
 function layDown(circuitId: CircuitId, vector: string): void {
   const names = developmentFileNames(circuitId)
   const vk = vectorFile(vector)
@@ -32,7 +32,6 @@ function layDown(circuitId: CircuitId, vector: string): void {
     created: new Date(0).toISOString(),
   })
   writeFileSync(join(directory, names.vkFile), vk)
-  writeFileSync(join(directory, names.paramsFile), '')
   writeFileSync(join(directory, names.markerFile), JSON.stringify(marker))
 }
 
@@ -68,6 +67,15 @@ describe('verifyProof', () => {
     })
   })
 
+  it('refuses options that it does not know or can not use', async () => {
+    const bad = [null, 5, { parameterCashe: directory }, { signal: {} }, { allowDevelopmentParameters: 'yes' }]
+    for (const changed of bad) {
+      await expect(verifyProof(statement, proof, changed as never)).rejects.toMatchObject({
+        code: 'ERR_INVALID_OPTIONS',
+      })
+    }
+  })
+
   it('refuses malformed arguments by name', async () => {
     const refused = (changed: unknown, field: string) =>
       expect(verifyProof(changed as ProofStatement, proof, options)).rejects.toMatchObject({
@@ -75,6 +83,7 @@ describe('verifyProof', () => {
         details: { field },
       })
     await refused({ ...statement, circuitId: 'wpost-1k' }, 'circuitId')
+    await refused({ ...statement, circuitId: Object.create(null) }, 'circuitId')
     await refused({ ...statement, publicInputs: 5 }, 'publicInputs')
     await refused({ ...statement, publicInputs: [] }, 'publicInputs')
     await refused({ ...statement, publicInputs: [statement.publicInputs[0], 'x'] }, 'publicInputs[1]')

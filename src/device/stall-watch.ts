@@ -1,5 +1,5 @@
 /** Notices a device that hangs: no unit of any partition on it ends any more. */
-import type { DeviceHold } from '../device/gpu-pool.ts'
+import type { DeviceHold } from './gpu-pool.ts'
 
 /**
  * A unit takes up to about 200 ms, reading and checking a large parameter file anew after a restart some seconds between two
