@@ -8,8 +8,8 @@ const DIRECTORY = process.env.EXAMPLE_PARAMETERS ?? fileURLToPath(new URL('../..
 
 /** Whether {@link developmentParameters} would find these made. */
 export function haveDevelopmentParameters(circuitId: CircuitId): boolean {
-  // The marker is written last: without it, an earlier run did not come to its end.
-  return existsSync(join(DIRECTORY, `dev-${circuitId}.json`))
+  // This file gets its name last: without it an earlier run did not come to its end, or the space was wanted back.
+  return existsSync(join(DIRECTORY, `dev-${circuitId}.params`))
 }
 
 /**

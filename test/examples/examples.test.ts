@@ -1,8 +1,10 @@
 /** Every example, run as README says, from the folder of the repository. */
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const run = (...args: string[]) =>
@@ -43,4 +45,19 @@ it('prove-window-post.ts prints 192 bytes', { timeout: 300_000 }, () => {
   const { status, stdout, stderr } = run('examples/prove-window-post.ts')
   expect(status, stderr).toBe(0)
   expect(stdout).toMatch(/^192 bytes in \d+ ms: [0-9a-f]{384}$/m)
+})
+
+it('development parameters count as made only with their large file, the last to come and the first to be deleted', async () => {
+  const directory = temporaryDirectory()
+  vi.stubEnv('EXAMPLE_PARAMETERS', directory)
+  try {
+    const { haveDevelopmentParameters } = await import('../../examples/support/development-parameters.ts')
+    for (const ending of ['vk', 'json']) writeFileSync(join(directory, `dev-wpost-2k.${ending}`), '')
+    expect(haveDevelopmentParameters('wpost-2k')).toBe(false)
+    writeFileSync(join(directory, 'dev-wpost-2k.params'), '')
+    expect(haveDevelopmentParameters('wpost-2k')).toBe(true)
+  } finally {
+    vi.unstubAllEnvs()
+    removeDirectory(directory)
+  }
 })
