@@ -58,7 +58,11 @@ export interface EngineOptions {
   synthesis?: SynthesisOptions | undefined
   gpu?: GpuOptions | undefined
   cpu?: CpuOptions | undefined
-  /** Queued jobs past which `prove` rejects with `QueueFullError`. @default Infinity */
+  /**
+   * Jobs that wait, from the call of `prove` to their first reservation, past which `prove` rejects with `QueueFullError`. An idle engine
+   * takes a moment to reserve, too: 0 refuses every job.
+   * @default Infinity
+   */
   maxQueued?: number | undefined
   /** @default none: nothing is logged */
   logger?: Logger | undefined

@@ -1,5 +1,6 @@
 /** The set-up itself, on a given device: draws the secrets, makes the points, writes the three files. */
-import { open, rename, rm, writeFile } from 'node:fs/promises'
+import { open, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import type { CircuitShape } from '../circuit/shape.ts'
 import { wasmSetupScalars } from '../cpu/setup-scalars.ts'
 import type { ProvingDevice, Run } from '../groth16/proving-device.ts'
@@ -28,6 +29,31 @@ export async function removeFiles(files: DevelopmentFiles): Promise<void> {
   await Promise.all([files.paramsFile, files.vkFile, files.markerFile].map((file) => rm(file, { force: true })))
 }
 
+/**
+ * Removes what set-ups of processes that are gone left half made: a killed process can't tidy up, and the files are large. The suffix of a
+ * set-up begins with its process' id; one whose id another process has by now stays until that one has ended too.
+ */
+export async function removeAbandonedFiles(files: DevelopmentFiles): Promise<void> {
+  for (const file of [files.paramsFile, files.vkFile, files.markerFile]) {
+    const directory = dirname(file)
+    for (const name of await readdir(directory)) {
+      if (!name.startsWith(`${basename(file)}.`)) continue
+      const pid = /\.(\d+)-[0-9a-f]+\.tmp$/.exec(name)?.[1]
+      if (pid !== undefined && !isRunning(Number(pid))) await rm(join(directory, name), { force: true })
+    }
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // A process of another user can't be signalled, but is there.
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
+}
+
 /** The scalars are about a tenth of the time. */
 const SCALARS_SHARE = 0.1
 
@@ -46,6 +72,7 @@ export async function makeDevelopmentParameters(
 ): Promise<void> {
   run.signal.throwIfAborted()
   const temporary = temporaryFiles(files, suffix)
+  await removeAbandonedFiles(files)
   try {
     const scalars = await wasmSetupScalars(shape, toxic, {
       signal: run.signal,
