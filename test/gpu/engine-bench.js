@@ -2,13 +2,11 @@
  * WinningPoSt 32 GiB through `engine.prove`, verification included, on every GPU of the machine: `node test/gpu/engine-bench.js [--idle]`.
  * Warm; with `--idle` also after 60 s without work, when a card has lowered its clocks. Then as many at once as there are GPUs.
  */
-import { join } from 'node:path'
 import { developmentSetup, Engine } from '../../dist/index.js'
 import { winning32Request } from '../support/fixtures.ts'
 import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
-process.env.XDG_CACHE_HOME = join(directory, 'cache')
 const now = () => performance.now()
 let start = now()
 await developmentSetup('winning-32g', { directory })
