@@ -99,7 +99,7 @@ export class ProverError<C extends ProverErrorCode = ProverErrorCode> extends Er
   }
 }
 
-/** Options of `Engine.create` are unusable. Never retryable. */
+/** An option, a signal or a listener is unusable. Never retryable. */
 export class InvalidOptionsError extends ProverError<'ERR_INVALID_OPTIONS'> {
   constructor(message: string, options?: ProverErrorOptions) {
     super('ERR_INVALID_OPTIONS', false, message, options)
@@ -141,7 +141,7 @@ export class SrsUnavailableError extends ProverError<'ERR_SRS_UNAVAILABLE'> {
   }
 }
 
-/** The witness does not satisfy the circuit. Never retryable. */
+/** The witness does not satisfy the circuit, or an untyped failure outside of a device. Never retryable. */
 export class SynthesisError extends ProverError<'ERR_SYNTHESIS_FAILED'> {
   constructor(message: string, options?: ProverErrorOptions) {
     super('ERR_SYNTHESIS_FAILED', false, message, options)
@@ -162,7 +162,7 @@ export class GpuDeviceLostError extends ProverError<'ERR_GPU_DEVICE_LOST'> {
   }
 }
 
-/** A shader or binding was refused: a bug of this package. */
+/** A shader or binding was refused, or an untyped failure on a device: a bug of this package, or of the driver. */
 export class GpuValidationError extends ProverError<'ERR_GPU_VALIDATION'> {
   constructor(message: string, options?: ProverErrorOptions) {
     super('ERR_GPU_VALIDATION', false, message, options)
@@ -176,14 +176,14 @@ export class ProofInvalidError extends ProverError<'ERR_PROOF_INVALID'> {
   }
 }
 
-/** The device's memory did not suffice, also with smaller units. */
+/** The device's memory did not suffice, also after points of other circuits were given up. */
 export class GpuOutOfMemoryError extends ProverError<'ERR_GPU_OUT_OF_MEMORY'> {
   constructor(message: string, options?: ProverErrorOptions) {
     super('ERR_GPU_OUT_OF_MEMORY', true, message, options)
   }
 }
 
-/** A worker thread ended while it worked for this job, and retries did not help. */
+/** A worker thread or a device's process ended while it worked for this job, and retries did not help. */
 export class WorkerExitedError extends ProverError<'ERR_WORKER_EXITED'> {
   constructor(message: string, options?: ProverErrorOptions) {
     super('ERR_WORKER_EXITED', true, message, options)

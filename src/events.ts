@@ -115,7 +115,7 @@ export interface EngineEvents {
   }) => void
   /** By measured rates the job will miss its deadline. */
   deadlineAtRisk: (event: { readonly job: JobRef; readonly deadline: Date; readonly estimate: Date }) => void
-  /** A device's worker became ready, or was lost. */
+  /** A device's worker became ready, was lost, was taken out of service for good or for a while, or was closed. */
   gpu: (event: {
     readonly ordinal: number
     readonly state: 'ready' | 'lost' | 'excluded' | 'quarantined' | 'closed'
@@ -123,7 +123,7 @@ export interface EngineEvents {
   }) => void
   /** The queue is empty and nothing runs. */
   drained: () => void
-  /** A failure that belongs to no job: a listener that threw, a device that can't be restarted. */
+  /** A failure that belongs to no job: a listener or `onProgress` that failed, what `close()` could not free. */
   error: (error: Error) => void
 }
 
@@ -165,7 +165,7 @@ type AnyListener = (payload?: unknown) => unknown
 
 /**
  * The engine's private emitter. Listeners run in order of registration, each guarded; then subscribers of the event's diagnostics
- * channel, which Node guards itself.
+ * channel: what one throws does not come here, Node makes an uncaught exception of it.
  */
 export class GuardedEmitter {
   readonly #listeners = new EventEmitter<EventName>()

@@ -25,7 +25,7 @@ export interface EngineStatus {
   readonly gpus: readonly DeviceRow[]
   /** Circuit shapes held. */
   readonly shapes: readonly { readonly circuitId: CircuitId; readonly bytes: number }[]
-  /** Bytes between phases: witnesses waiting for a device, staging buffers. */
+  /** Bytes between phases: witnesses waiting for a device. `stagingBytes` is 0: devices don't report theirs. */
   readonly buffers: { readonly witnesses: number; readonly witnessBytes: number; readonly stagingBytes: number }
   readonly srs: readonly {
     readonly circuitId: CircuitId
@@ -82,7 +82,7 @@ export function snapshot(sources: StatusSources): EngineStatus {
     jobs: [...jobs, ...ended.rows(sources.now)],
     gpus: sources.devices,
     shapes: residents.map(({ circuitId, bytes }) => ({ circuitId, bytes: bytes - pointBytes(circuitId) })),
-    // Nothing is staged: witnesses lie in memory that the device's threads read in place.
+    // Threads read witnesses in place; staging buffers are of a GPU's own process, which does not report them.
     buffers: { witnesses: sources.witnesses.count, witnessBytes: sources.witnesses.bytes, stagingBytes: 0 },
     srs: parameters.map(({ circuitId, development, references, idleMs }) => {
       const bytes = pointBytes(circuitId)

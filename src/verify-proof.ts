@@ -27,8 +27,10 @@ const prepared = new Map<string, PreparedVerifyingKey>()
  * @param proof 192 bytes a partition. Bytes that are no proof at all give false
  * @throws {InvalidOptionsError} an option is misspelt or of the wrong kind
  * @throws {InvalidRequestError} the statement is malformed, or its public inputs don't fit the circuit
+ * @throws {UnsupportedProofError} a request for a non-interactive PoRep
  * @throws {SrsUnavailableError} the verifying key is missing or damaged
  * @throws {DevelopmentParametersError} only a development key was found, and it isn't allowed
+ * @throws `signal.reason` if the signal aborts before the check begins
  */
 export async function verifyProof(
   statement: ProofRequest | ProofStatement,

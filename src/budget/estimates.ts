@@ -34,9 +34,9 @@ export interface CircuitEstimate {
   readonly deviceBytes: number
   /** Per circuit, kept between jobs: its shape, and its points where they are kept. */
   readonly residentBytes: number
-  /** Part of `residentBytes`: the kept points, 0 where they are streamed. */
+  /** Part of `residentBytes`: the kept points, 0 where they are streamed or kept in a GPU's own memory. */
   readonly pointBytes: number
-  /** Points are kept if they take at most a quarter of the budget, and a partition still fits beside them. */
+  /** Points are kept if they take at most a quarter of the budget (of a GPU's memory, on one), and a partition still fits beside them. */
   readonly keepPoints: boolean
 }
 

@@ -3,7 +3,8 @@
  * and a private scratch block.
  *
  * Tasks are handed out one by one: a thread gets its next task when it has answered the last, so threads of unequal speed
- * finish together, and cancelling takes no longer than one task. Runs that overlap are served in the order in which they came.
+ * finish together, and cancelling takes no longer than one task. Runs that overlap are served in the order in which they came,
+ * urgent ones first.
  */
 import { readFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
