@@ -31,8 +31,7 @@ const SUITES = {
       name: 'layers',
       command: bin('dependency-cruiser/bin/dependency-cruise.mjs', 'src', '--config', '.dependency-cruiser.js'),
     },
-    // Whole files are left to `npm run check`: a circuit's parts land before what proves it.
-    { name: 'unused', command: bin('knip/bin/knip.js', '--exclude', 'files') },
+    { name: 'unused', command: bin('knip/bin/knip.js') },
     { name: 'package', command: [process.execPath, join(root, 'scripts/check-package.js')] },
     vitest('unit', 'kernels', 'circuits', 'proofs', 'faults', 'engine', 'integrations', 'package'),
   ],

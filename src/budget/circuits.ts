@@ -139,13 +139,30 @@ export class Circuits {
       )
     }
     const { totalBytes } = this.#options.budget
-    const { witnessBytes, deviceBytes, residentBytes } = estimateCircuit(size, this.#machine(role))
-    const bytes = witnessBytes + deviceBytes + residentBytes
-    if (bytes <= totalBytes) return undefined
+    const bytes = neededBytes(estimateCircuit(size, this.#machine(role)))
+    const keptBytes = this.#keptBytes(circuitId)
+    if (bytes + keptBytes <= totalBytes) return undefined
+    const kept = keptBytes === 0 ? '' : `, of which ${keptBytes} stay reserved for what was preloaded`
     return new BudgetExceededError(
-      `a partition of ${circuitId} needs ${bytes} bytes, parameters included; the whole budget is ${totalBytes} bytes`,
-      { details: { field: 'memory.totalBytes', expected: `at least ${bytes}`, received: String(totalBytes) } },
+      `a partition of ${circuitId} needs ${bytes} bytes, parameters included; the whole budget is ${totalBytes} bytes${kept}`,
+      {
+        details: {
+          field: 'memory.totalBytes',
+          expected: `at least ${bytes + keptBytes}`,
+          received: String(totalBytes),
+        },
+      },
     )
+  }
+
+  /** What stays reserved for preloaded circuits other than this one, and so can never be had by it. */
+  #keptBytes(circuitId?: CircuitId): number {
+    return [...this.#kept.keys()]
+      .filter((kept) => kept !== circuitId)
+      .reduce((sum, kept) => {
+        const size = circuitSize(kept) as CircuitSize
+        return sum + neededBytes(estimateCircuit(size, this.#machine('device')))
+      }, 0)
   }
 
   /**
@@ -223,6 +240,8 @@ export class Circuits {
       this.#residency.keep(circuitId)
       if (keepWorkingSet && !this.#kept.has(circuitId)) {
         this.#kept.set(circuitId, { memory: memory.split(workingBytes), inUse: false })
+        // Who waits already and fits no more beside it would wait for ever.
+        budget.refuseAbove(budget.totalBytes - this.#keptBytes())
       }
     } finally {
       memory.release()
@@ -287,6 +306,9 @@ export class Circuits {
     }
   }
 }
+
+const neededBytes = ({ witnessBytes, deviceBytes, residentBytes }: CircuitEstimate): number =>
+  witnessBytes + deviceBytes + residentBytes
 
 class PartitionUse implements CircuitUse {
   readonly #estimate: CircuitEstimate

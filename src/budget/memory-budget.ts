@@ -105,13 +105,12 @@ export class MemoryBudget {
     return this.#take(bytes)
   }
 
-  /** Changes the total. Running work goes on; waiters that can never fit any more are refused. */
-  resize(totalBytes: number): void {
-    this.#totalBytes = totalBytes
+  /** Refuses waiters that ask for more than this, since that much will never be free again. */
+  refuseAbove(bytes: number): void {
     for (const waiter of [...this.#waiters]) {
-      if (waiter.bytes() <= totalBytes) continue
+      if (waiter.bytes() <= bytes) continue
       this.#waiters.splice(this.#waiters.indexOf(waiter), 1)
-      waiter.refuse(exceeded(waiter.bytes(), totalBytes))
+      waiter.refuse(exceeded(waiter.bytes(), bytes))
     }
     this.#grant()
   }

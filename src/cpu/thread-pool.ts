@@ -10,7 +10,7 @@ import { readFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import type { ErrorObject } from '../errors.ts'
-import { EngineClosedError, fromErrorObject, toErrorObject, WorkerExitedError } from '../errors.ts'
+import { fromErrorObject, toErrorObject, WorkerExitedError } from '../errors.ts'
 import type { Run } from '../groth16/proving-device.ts'
 import { MemoryArena } from './arena.ts'
 import type { KernelBackend } from './relaxed-simd.ts'
@@ -168,7 +168,7 @@ export class ComputePool implements ThreadPool {
 
   /** Ends all threads; runs that are not finished reject. Idempotent. */
   close(): Promise<void> {
-    return this.#end('closed', new EngineClosedError('The CPU device is closed'))
+    return this.#end('closed', new WorkerExitedError('The CPU device is closed'))
   }
 
   async #start(start: ThreadStart, index: number): Promise<void> {

@@ -86,6 +86,8 @@ interface Row {
   /** When a unit of either seat ended last. */
   lastUnitAt: number
   timer: NodeJS.Timeout | undefined
+  /** The start whose device the row takes; one that a quarantine overtook closes what it opened. */
+  latestStart: object | undefined
 }
 
 interface Waiter {
@@ -140,6 +142,7 @@ export class GpuPool {
         info: undefined,
         lastUnitAt: 0,
         timer: undefined,
+        latestStart: undefined,
       }),
     )
   }
@@ -315,9 +318,12 @@ export class GpuPool {
   }
 
   async #startRow(row: Row): Promise<void> {
+    const start = {}
+    row.latestStart = start
     try {
       const client = await row.slot.start(this.#closing.signal)
-      if (this.#closing.signal.aborted) return await client.close()
+      // Quarantined meanwhile: what comes after that starts a device of its own.
+      if (this.#closing.signal.aborted || row.latestStart !== start) return await client.close()
       row.client = client
       row.info = client.info
       row.generation++
@@ -331,6 +337,7 @@ export class GpuPool {
         row.reason = 'closing'
         return
       }
+      if (row.latestStart !== start) return
       const { message } = toErrorObject(error)
       if (row.generation === 0) this.#leave(row, 'excluded', message)
       else this.#quarantine(row, message)
@@ -357,6 +364,7 @@ export class GpuPool {
     if (row.state === 'quarantined' || this.#closing.signal.aborted) return
     const { client } = row
     row.client = undefined
+    row.latestStart = undefined
     this.#empty(row)
     if (client !== undefined) this.#starts.push(client.close())
     const ms = row.health.quarantine()
@@ -441,12 +449,17 @@ export class GpuPool {
       succeeded: () => {
         if (row.generation === generation) row.health.succeeded()
       },
-      end: () => void client.close(),
+      end: () => {
+        // From now on nobody else gets it; its exit decides what comes next.
+        if (row.client === client) row.state = 'lost'
+        void client.close()
+      },
       [Symbol.dispose]: () => {
         // After a death the seat is empty or another generation's.
         if (row.seats[name] !== seat) return
         row.seats[name] = undefined
-        if (row.seats.main === undefined && row.seats.urgent === undefined) row.state = 'idle'
+        const empty = row.seats.main === undefined && row.seats.urgent === undefined
+        if (empty && row.state === 'proving') row.state = 'idle'
         this.#handOut()
       },
     }

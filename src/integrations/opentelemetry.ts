@@ -8,7 +8,7 @@
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { context, type Span, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api'
-import { ProverError } from '../errors.ts'
+import { asError, ProverError } from '../errors.ts'
 import { channelName, type EventMessage, type EventName, type JobRef, type PartitionState } from '../events.ts'
 
 export interface OpenTelemetryOptions {
@@ -114,7 +114,7 @@ function startPartition(tracer: Tracer, { span, partitions }: Trace, index: numb
 }
 
 function fail(span: Span, error: unknown): void {
-  const message = error instanceof Error ? error.message : String(error)
+  const { message } = asError(error)
   span.setStatus({ code: SpanStatusCode.ERROR, message })
   if (error instanceof Error) span.recordException(error)
   if (ProverError.is(error)) span.setAttribute('wgzk.error', error.code)

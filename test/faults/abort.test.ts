@@ -196,6 +196,17 @@ describe('memory', () => {
     await engine.close()
   })
 
+  test('is refused, not waited for, where a preloaded WinningPoSt keeps what it would need', async () => {
+    // Room for one of the two.
+    const totalBytes = Math.max(bytesFor('winning-2k'), bytesFor('wpost-2k'))
+    const engine = await new FakeMachine({ unitMs: 1 }).engine({ cpu: { threads: 2 }, memory: { totalBytes } })
+    await engine.preload('winning-2k')
+    const error = await proverErrorOf(() => engine.prove(windowRequest()))
+    expect(error).toBeInstanceOf(BudgetExceededError)
+    await engine.prove(winningRequest())
+    await engine.close()
+  })
+
   test('ten partitions of which one fits at a time: the peak never exceeds the budget', async () => {
     const machine = new FakeMachine()
     const totalBytes = bytesFor('wpost-2k')

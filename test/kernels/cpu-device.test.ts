@@ -279,9 +279,9 @@ describe('CPU device', () => {
     const loaded = await device.loadShape(shape)
     const pending = device.assign(loaded, tinyWitness(1n, 0), idle)
     const closing = [device.close(), device.close()]
-    await expect(pending).rejects.toMatchObject({ code: 'ERR_ENGINE_CLOSED' })
+    await expect(pending).rejects.toMatchObject({ code: 'ERR_WORKER_EXITED' })
     await Promise.all(closing)
-    await expect(device.selfTest(idle)).rejects.toMatchObject({ code: 'ERR_ENGINE_CLOSED' })
+    await expect(device.selfTest(idle)).rejects.toMatchObject({ code: 'ERR_WORKER_EXITED' })
   })
 
   it('computes in integers where relaxed SIMD is not wanted', async () => {

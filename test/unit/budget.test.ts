@@ -146,17 +146,16 @@ describe('waiting', () => {
     expect(budget.tryReserve(1)).toBeUndefined()
   })
 
-  test('shrinking below what is used: running work goes on, the impossible is refused, growing resumes', async () => {
+  test('what will never be free again is refused to those who wait for it; the others go on waiting', async () => {
     const budget = new MemoryBudget(100)
     const held = await budget.reserve(60)
     const large = budget.reserve(90)
     const small = budget.reserve(45)
-    budget.resize(50)
+    budget.refuseAbove(50)
     await expect(large).rejects.toBeInstanceOf(BudgetExceededError)
-    expect([budget.availableBytes, await state(small)]).toEqual([0, 'pending'])
-    budget.resize(105)
-    ;(await small).release()
+    expect([budget.availableBytes, await state(small)]).toEqual([40, 'pending'])
     held.release()
+    ;(await small).release()
     expect(budget.usedBytes).toBe(0)
   })
 

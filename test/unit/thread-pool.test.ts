@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ComputePool } from '../../src/cpu/thread-pool.ts'
-import { EngineClosedError, WorkerExitedError } from '../../src/errors.ts'
+import { WorkerExitedError } from '../../src/errors.ts'
 import type { Run } from '../../src/groth16/proving-device.ts'
 
 const TASKS = new URL('../support/fault-tasks.js', import.meta.url)
@@ -141,9 +141,9 @@ describe('ComputePool', () => {
     await open(1)
     const stuck = pool.run('loop', [0], run())
     const closed = Promise.all([pool.close(), pool.close()])
-    await expect(stuck).rejects.toBeInstanceOf(EngineClosedError)
+    await expect(stuck).rejects.toBeInstanceOf(WorkerExitedError)
     await closed
-    await expect(pool.run('square', [1], run())).rejects.toBeInstanceOf(EngineClosedError)
+    await expect(pool.run('square', [1], run())).rejects.toBeInstanceOf(WorkerExitedError)
   })
 
   it('closes once the run is over when its reporter throws', async () => {
