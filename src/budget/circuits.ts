@@ -156,7 +156,7 @@ export class Circuits {
   }
 
   /** What stays reserved for preloaded circuits other than this one, and so can never be had by it. */
-  #keptBytes(circuitId?: CircuitId): number {
+  #keptBytes(circuitId: CircuitId): number {
     return [...this.#kept.keys()]
       .filter((kept) => kept !== circuitId)
       .reduce((sum, kept) => {
@@ -241,7 +241,7 @@ export class Circuits {
       if (keepWorkingSet && !this.#kept.has(circuitId)) {
         this.#kept.set(circuitId, { memory: memory.split(workingBytes), inUse: false })
         // Who waits already and fits no more beside it would wait for ever.
-        budget.refuseAbove(budget.totalBytes - this.#keptBytes())
+        budget.refuseHopeless()
       }
     } finally {
       memory.release()

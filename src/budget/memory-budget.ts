@@ -16,6 +16,8 @@ export interface ReserveOptions {
   readonly rank?: (() => number) | undefined
   /** Gives the wait up: the call rejects with `signal.reason`. */
   readonly signal?: AbortSignal | undefined
+  /** Why the request can never be granted, if that came to be so; asked before it waits and by {@link MemoryBudget.refuseHopeless}. */
+  readonly hopeless?: (() => Error | undefined) | undefined
   /** Called once if the request has to wait. */
   readonly onWait?: (() => void) | undefined
   /** Called at the moment of the grant, before anybody else is served. */
@@ -28,6 +30,7 @@ export type Bytes = number | (() => number)
 interface Waiter {
   readonly bytes: () => number
   readonly rank: () => number
+  readonly hopeless: (() => Error | undefined) | undefined
   readonly grant: (reservation: Reservation) => void
   readonly refuse: (reason: unknown) => void
 }
@@ -36,7 +39,7 @@ interface Waiter {
 export type Reclaim = (neededBytes: number, rank: number) => void
 
 export class MemoryBudget {
-  #totalBytes: number
+  readonly #totalBytes: number
   #usedBytes = 0
   readonly #waiters: Waiter[] = []
   #reclaim: Reclaim | undefined
@@ -79,7 +82,9 @@ export class MemoryBudget {
     signal?.throwIfAborted()
     const needed = typeof bytes === 'number' ? () => bytes : bytes
     this.#refuseImpossible(needed())
-    const { promise, waiter } = enqueue(needed, rank, options.onGrant)
+    const reason = options.hopeless?.()
+    if (reason !== undefined) throw reason
+    const { promise, waiter } = enqueue(needed, rank, options)
     this.#waiters.push(waiter)
     const stopWaiting = (): void => {
       const index = this.#waiters.indexOf(waiter)
@@ -105,12 +110,13 @@ export class MemoryBudget {
     return this.#take(bytes)
   }
 
-  /** Refuses waiters that ask for more than this, since that much will never be free again. */
-  refuseAbove(bytes: number): void {
+  /** To be called when memory came to be taken for good: refuses the waiters for whom there will never be enough. */
+  refuseHopeless(): void {
     for (const waiter of [...this.#waiters]) {
-      if (waiter.bytes() <= bytes) continue
+      const reason = waiter.hopeless?.()
+      if (reason === undefined) continue
       this.#waiters.splice(this.#waiters.indexOf(waiter), 1)
-      waiter.refuse(exceeded(waiter.bytes(), bytes))
+      waiter.refuse(reason)
     }
     this.#grant()
   }
@@ -224,7 +230,7 @@ function firstOf(waiters: readonly Waiter[]): Waiter | undefined {
 function enqueue(
   bytes: () => number,
   rank: () => number,
-  onGrant: ReserveOptions['onGrant'],
+  { onGrant, hopeless }: ReserveOptions,
 ): { promise: Promise<Reservation>; waiter: Waiter } {
   let resolve!: Waiter['grant']
   let refuse!: Waiter['refuse']
@@ -236,5 +242,5 @@ function enqueue(
     onGrant?.(reservation)
     resolve(reservation)
   }
-  return { promise, waiter: { bytes, rank, grant, refuse } }
+  return { promise, waiter: { bytes, rank, hopeless, grant, refuse } }
 }

@@ -131,6 +131,7 @@ async function reserve(steps: PartitionSteps, partition: Partition, role: Device
       partition,
       bytes: use.neededBytes,
       signal: job.signal,
+      hopeless: () => circuits.refusal(job.circuitId),
       onWait: () => {
         waited = true
         steps.memory(partition, 'waiting', use.neededBytes())

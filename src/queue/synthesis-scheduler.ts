@@ -21,6 +21,8 @@ export interface TurnRequest {
   /** Working set and parameters at once. */
   readonly bytes: () => number
   readonly signal: AbortSignal
+  /** Why it can never have that, if so. */
+  readonly hopeless?: (() => Error | undefined) | undefined
   /** Its turn has come, but memory is lacking. */
   readonly onWait: () => void
   /** Called at the moment of the grant, before anybody else is served. */
@@ -136,10 +138,10 @@ export class SynthesisScheduler {
   }
 
   async #ask(entry: Entry): Promise<void> {
-    const { partition, bytes, signal, onWait, onGrant } = entry
+    const { partition, bytes, signal, hopeless, onWait, onGrant } = entry
     try {
       const rank = (): number => partition.job.rank
-      const memory = await this.#options.budget.reserve(bytes, { rank, signal, onWait, onGrant })
+      const memory = await this.#options.budget.reserve(bytes, { rank, signal, hopeless, onWait, onGrant })
       this.#lanes.set(partition, 'synthesizing')
       const leave = (): void => {
         if (this.#lanes.delete(partition)) this.wake()

@@ -149,10 +149,14 @@ describe('waiting', () => {
   test('what will never be free again is refused to those who wait for it; the others go on waiting', async () => {
     const budget = new MemoryBudget(100)
     const held = await budget.reserve(60)
-    const large = budget.reserve(90)
+    const reason = new Error('kept for good')
+    let hopeless: Error | undefined
+    const large = budget.reserve(90, { hopeless: () => hopeless })
     const small = budget.reserve(45)
-    budget.refuseAbove(50)
-    await expect(large).rejects.toBeInstanceOf(BudgetExceededError)
+    hopeless = reason
+    budget.refuseHopeless()
+    await expect(large).rejects.toBe(reason)
+    await expect(budget.reserve(1, { hopeless: () => hopeless })).rejects.toBe(reason)
     expect([budget.availableBytes, await state(small)]).toEqual([40, 'pending'])
     held.release()
     ;(await small).release()
