@@ -23,6 +23,8 @@ export class Gpu implements CommandTarget {
   readonly device: GPUDevice
   readonly info: AdapterInfo
   readonly limits: GPUSupportedLimits
+  /** Largest range of a buffer that a kernel may be given. */
+  readonly bindingBytes: number
   /** Bytes of all buffers that exist, in use or kept for reuse. */
   allocatedBytes = 0
   /** Bytes that crossed to and from the device. */
@@ -46,10 +48,11 @@ export class Gpu implements CommandTarget {
   #stagingCreated = 0
   readonly #stagingWaiters: ((buffer: GPUBuffer) => void)[] = []
 
-  private constructor(opened: OpenedGpu, memoryBytes: number) {
+  private constructor(opened: OpenedGpu, memoryBytes: number, bindingBytes: number) {
     this.device = opened.device
     this.info = opened.info
     this.limits = opened.device.limits
+    this.bindingBytes = Math.min(bindingBytes, this.limits.maxStorageBufferBindingSize)
     this.#instance = opened.instance
     this.#memoryBytes = memoryBytes
     this.#lostSignal = new Promise((_, reject) => {
@@ -66,7 +69,8 @@ export class Gpu implements CommandTarget {
 
   /** @param memoryBytes device memory that may be allocated. */
   static async open(options: OpenGpuOptions & { readonly memoryBytes?: number | undefined } = {}): Promise<Gpu> {
-    return new Gpu(await openGpu(options), options.memoryBytes ?? Number.POSITIVE_INFINITY)
+    const { memoryBytes = Number.POSITIVE_INFINITY, bindingBytes = Number.POSITIVE_INFINITY } = options
+    return new Gpu(await openGpu(options), memoryBytes, bindingBytes)
   }
 
   /** Settles as the promise does, or rejects once the device is lost. */

@@ -22,6 +22,11 @@ export interface OpenGpuOptions {
   readonly allowSoftware?: boolean | undefined
   /** Limits instead of what the adapter offers. `{}` gives WebGPU's defaults. */
   readonly requiredLimits?: Readonly<Record<string, number>> | undefined
+  /**
+   * A test seam: no binding may be larger than so many bytes, though the device allows more, so that what a large circuit does on a
+   * real adapter is done by a small one. A power of two.
+   */
+  readonly bindingBytes?: number | undefined
 }
 
 export interface AdapterInfo {

@@ -76,7 +76,7 @@ export class WebGpuDevice implements ProvingDevice {
         new GpuDeviceLostError(`the GPU device was lost: ${message || reason}`, { details: { device: this.name } }),
     )
     // A polynomial must fit one binding.
-    this.maxLog2Domain = Math.floor(Math.log2(gpu.limits.maxStorageBufferBindingSize / ELEMENT_BYTES))
+    this.maxLog2Domain = Math.floor(Math.log2(gpu.bindingBytes / ELEMENT_BYTES))
   }
 
   /** @throws {GpuUnavailableError} no adapter, or none that is wanted */

@@ -43,7 +43,7 @@ export function windowBits(points: number): number {
 
 /** Points that fit one binding, with the sums of their pairs in one window at least; a power of two. */
 export function maxPoints(gpu: Gpu, group: Group): number {
-  return 2 ** Math.min(26, Math.floor(Math.log2(gpu.limits.maxStorageBufferBindingSize / POINT_BYTES[group])))
+  return 2 ** Math.min(26, Math.floor(Math.log2(gpu.bindingBytes / POINT_BYTES[group])))
 }
 
 /** The least number of equal runs of windows such that the first round's sums of pairs of each fit one binding. */
@@ -53,7 +53,7 @@ function windowRuns(
   { windows, window, count, most }: { windows: number; window: number; count: number; most: number },
 ): [from: number, to: number][] {
   // Allocations are rounded up by an eighth at most.
-  const pairs = ((gpu.limits.maxStorageBufferBindingSize / POINT_BYTES[group]) * 8) / 9
+  const pairs = ((gpu.bindingBytes / POINT_BYTES[group]) * 8) / 9
   // Half of the entries, and half a pair more for a bucket with an odd number of them.
   const fit = Math.max(1, Math.min(most, Math.floor((2 * pairs) / (count + 2 ** (window - 1)))))
   const runs = Math.ceil(windows / fit)

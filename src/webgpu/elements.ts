@@ -1,0 +1,80 @@
+/**
+ * Scalars on the device, 32 bytes each, spread over shards that each fit a binding. All shards but the last hold 2^{@link Elements.shardLog2}
+ * elements, so that an element's shard is the top bits of its index. A kernel that reads anywhere gets all of them, at most
+ * {@link MAX_SHARDS}; one that works along the index gets one shard a dispatch.
+ */
+import type { Gpu } from './gpu.ts'
+
+export const ELEMENT_BYTES = 32
+
+/** Shards that a kernel binds at once: with as many tables and results, what the default limit of 8 storage buffers allows. */
+export const MAX_SHARDS = 4
+
+/** Consecutive elements within one shard. */
+export interface ShardRange {
+  readonly buffer: GPUBuffer
+  /** Number of the first one within the shard. */
+  readonly first: number
+  readonly count: number
+  /** How many of the range asked for come before it. */
+  readonly at: number
+}
+
+/** log2 of the elements that one binding holds. */
+export const shardLog2 = (gpu: Gpu): number => Math.floor(Math.log2(gpu.bindingBytes / ELEMENT_BYTES))
+
+export class Elements {
+  readonly count: number
+  readonly shardLog2: number
+  readonly shards: readonly GPUBuffer[]
+  readonly #gpu: Gpu
+
+  private constructor(gpu: Gpu, count: number, log2: number, shards: readonly GPUBuffer[]) {
+    this.#gpu = gpu
+    this.count = count
+    this.shardLog2 = log2
+    this.shards = shards
+  }
+
+  /**
+   * Room for `count` elements; what they hold is undefined.
+   * @throws {GpuOutOfMemoryError} nothing is kept then
+   */
+  static async allocate(gpu: Gpu, count: number, label: string): Promise<Elements> {
+    const log2 = shardLog2(gpu)
+    const shards: GPUBuffer[] = []
+    try {
+      for (let first = 0; first < count || first === 0; first += 2 ** log2) {
+        const size = Math.min(2 ** log2, Math.max(1, count - first))
+        shards.push(await gpu.allocate(size * ELEMENT_BYTES, `${label} ${shards.length}`))
+      }
+    } catch (error) {
+      for (const shard of shards) gpu.release(shard)
+      throw error
+    }
+    return new Elements(gpu, count, log2, shards)
+  }
+
+  /** Elements in shard `k`. */
+  shardCount(k: number): number {
+    return Math.min(2 ** this.shardLog2, this.count - k * 2 ** this.shardLog2)
+  }
+
+  /** The parts of a range that lie in one shard each. */
+  ranges(first: number, count: number): ShardRange[] {
+    const size = 2 ** this.shardLog2
+    const ranges: ShardRange[] = []
+    for (let at = 0; at < count; ) {
+      const within = (first + at) % size
+      const part = Math.min(count - at, size - within)
+      const buffer = this.shards[Math.floor((first + at) / size)] as GPUBuffer
+      ranges.push({ buffer, first: within, count: part, at })
+      at += part
+    }
+    return ranges
+  }
+
+  release(): void {
+    for (const shard of this.shards) this.#gpu.release(shard)
+  }
+}
