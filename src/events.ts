@@ -232,11 +232,6 @@ export class GuardedEmitter {
     return found
   }
 
-  /** How many listeners an event has: senders of frequent events skip the work when it is 0. */
-  count(event: EventName): number {
-    return this.#listeners.listenerCount(event)
-  }
-
   #listenerFailed(event: EventName, thrown: unknown): void {
     const cause = asError(thrown)
     // A failing `error` listener is only logged: telling it about itself would not end.

@@ -17,7 +17,7 @@ export interface ResidencyOptions {
   /** Whether the circuit is on the devices: what failed to load is not kept. */
   readonly loaded: (circuitId: CircuitId) => boolean
   /** Makes the devices drop a circuit; its bytes are released when this resolves. */
-  readonly evict: (circuitId: CircuitId, bytes: number) => Promise<void>
+  readonly evict: (circuitId: CircuitId) => Promise<void>
 }
 
 interface Entry {
@@ -117,10 +117,6 @@ export class Residency {
     if (entry !== undefined) entry.kept = true
   }
 
-  has(circuitId: CircuitId): boolean {
-    return this.#entries.get(circuitId)?.memory !== undefined
-  }
-
   rows(): ResidentRow[] {
     const now = this.#options.now()
     return [...this.#entries.values()].flatMap(({ circuitId, memory, users, kept, lastUsedAt }) =>
@@ -168,7 +164,7 @@ export class Residency {
   async #evict(entry: Entry): Promise<void> {
     entry.evicting = true
     try {
-      await this.#options.evict(entry.circuitId, entry.memory?.bytes ?? 0)
+      await this.#options.evict(entry.circuitId)
     } finally {
       this.#drop(entry)
     }

@@ -69,16 +69,6 @@ export class SynthesisScheduler {
     this.#entries = new ServiceOrder(options.now)
   }
 
-  /** Partitions being synthesized. */
-  get active(): number {
-    return this.#count('synthesizing', Number.NEGATIVE_INFINITY)
-  }
-
-  /** Witnesses that wait for a device. */
-  get witnesses(): number {
-    return this.#count('waiting', Number.NEGATIVE_INFINITY)
-  }
-
   /**
    * Resolves when it is the partition's turn and its memory is there.
    * @throws {BudgetExceededError} it can never fit

@@ -154,11 +154,6 @@ export class SrsStore<R extends SrsResource> {
       }))
   }
 
-  /** Entries that may be evicted, least recently used first: the hook of the memory budget. */
-  idle(): SrsEntryStatus[] {
-    return this.status().filter(({ references }) => references === 0)
-  }
-
   /**
    * Drops an entry that nobody uses.
    * @returns bytes freed; 0 if the entry is not loaded or in use

@@ -135,17 +135,6 @@ describe('waiting', () => {
     expect(budget.usedBytes).toBe(0)
   })
 
-  test('tryReserve never passes a waiter', async () => {
-    const budget = new MemoryBudget(10)
-    const held = await budget.reserve(6)
-    const waiting = budget.reserve(6)
-    expect(budget.tryReserve(1)).toBeUndefined()
-    held.release()
-    ;(await waiting).release()
-    expect(budget.tryReserve(10)?.bytes).toBe(10)
-    expect(budget.tryReserve(1)).toBeUndefined()
-  })
-
   test('what will never be free again is refused to those who wait for it; the others go on waiting', async () => {
     const budget = new MemoryBudget(100)
     const held = await budget.reserve(60)

@@ -88,7 +88,6 @@ describe('GuardedEmitter', () => {
     events.off('drained', listener)
     events.emit('drained')
     expect(calls).toBe(1)
-    expect(events.count('drained')).toBe(0)
   })
 
   test('a listener that takes itself off while called does not make the next one miss the event', () => {

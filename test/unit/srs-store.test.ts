@@ -61,9 +61,10 @@ describe('the store of parameters', () => {
     clock.now = 20
     a.release()
     clock.now = 50
-    expect(store.idle()).toMatchObject([
-      { circuitId: 'winning-2k', idleMs: 40 },
-      { circuitId: 'wpost-2k', idleMs: 30 },
+    expect(store.status()).toMatchObject([
+      { circuitId: 'winning-32g', references: 1, idleMs: 0 },
+      { circuitId: 'winning-2k', references: 0, idleMs: 40 },
+      { circuitId: 'wpost-2k', references: 0, idleMs: 30 },
     ])
     expect(await store.evict('winning-32g')).toBe(0)
     expect(await store.evict('winning-2k')).toBe(100)
