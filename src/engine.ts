@@ -14,7 +14,7 @@ import { type CircuitId, isCircuitId } from './circuit/circuit-id.ts'
 import { GpuPool } from './device/gpu-pool.ts'
 import { type DevicePlan, planDevices } from './device/open-devices.ts'
 import { STALL_MS } from './device/stall-watch.ts'
-import { asError, EngineClosedError, InvalidOptionsError } from './errors.ts'
+import { asError, asProverError, EngineClosedError, InvalidOptionsError } from './errors.ts'
 import { type EngineEvents, type EventName, GuardedEmitter, type JobProgress, type ProofResult } from './events.ts'
 import type { Logger } from './logger.ts'
 import {
@@ -30,7 +30,7 @@ import { type Clock, type Job, SYSTEM_CLOCK } from './queue/job.ts'
 import { JobDesk } from './queue/job-desk.ts'
 import { jobResult } from './queue/job-result.ts'
 import { proveJob } from './queue/prove-job.ts'
-import { type PartitionSteps, unexpected } from './queue/prove-partition.ts'
+import type { PartitionSteps } from './queue/prove-partition.ts'
 import { reportedSteps } from './queue/reported-steps.ts'
 import { afterGrace, armDeadline, orAborted, settledSoonAfterAbort, stopped } from './queue/stopping.ts'
 import { SynthesisScheduler } from './queue/synthesis-scheduler.ts'
@@ -48,18 +48,18 @@ import { SynthesisPool, type Synthesizer } from './synthesis/synthesis-pool.ts'
 /** What the engine is made of, apart from itself: replaced by fakes in tests of order, faults and abort. */
 export interface EngineModules {
   readonly plan: (options: ResolvedOptions, signal?: AbortSignal) => DevicePlan | Promise<DevicePlan>
-  readonly synthesizer: (options: ResolvedOptions) => Synthesizer
+  readonly synthesizer: (options: ResolvedOptions, stallMs: number) => Synthesizer
   readonly locate: typeof locateParameters
   readonly takeOver: typeof takeOver
   readonly clock: Clock
-  /** A device of which no unit ended for so long hangs, and is ended. */
+  /** A device or worker that makes no progress for so long hangs, and is ended. */
   readonly stallMs: number
 }
 
 const MODULES: EngineModules = {
   plan: planDevices,
   // One more than partitions at once: what is critical need not wait for a synthesis that runs.
-  synthesizer: ({ synthesis }) => new SynthesisPool(synthesis.concurrency + 1),
+  synthesizer: ({ synthesis }, stallMs) => new SynthesisPool(synthesis.concurrency + 1, { stallMs }),
   locate: locateParameters,
   takeOver,
   clock: SYSTEM_CLOCK,
@@ -165,7 +165,7 @@ export class Engine implements AsyncDisposable {
       clients: () => this.#pool?.clients ?? [],
       onEvent: (event) => this.#events.emit('srs', event),
     })
-    this.#synthesizer = modules.synthesizer(options)
+    this.#synthesizer = modules.synthesizer(options, modules.stallMs)
     this.#steps = reportedSteps({
       scheduler: this.#scheduler,
       circuits: this.#circuits,
@@ -384,7 +384,7 @@ export class Engine implements AsyncDisposable {
     try {
       this.#desk.settle(ticket, { kind: 'completed', result: await this.#run(ticket, request) })
     } catch (error) {
-      this.#desk.settle(ticket, job.signal.aborted ? stopped(ticket) : { kind: 'failed', error: unexpected(error) })
+      this.#desk.settle(ticket, job.signal.aborted ? stopped(ticket) : { kind: 'failed', error: asProverError(error) })
     } finally {
       ended()
       disarm()

@@ -218,6 +218,20 @@ export class EngineClosedError extends ProverError<'ERR_ENGINE_CLOSED'> {
   }
 }
 
+/**
+ * Any failure as a {@link ProverError}. One without a type is a state that should not be: a fault of this package, of its runtime or
+ * of the machine. No code stands for that alone, so it gets that of the place where it showed, a message that says what it is, and
+ * the original as its cause.
+ * @param where before or after a device had the work. @default 'host'
+ */
+export function asProverError(error: unknown, where: 'host' | 'device' = 'host'): ProverError {
+  if (ProverError.is(error)) return error
+  const message = `internal fault, not a fault of the request: ${asError(error).message}`
+  return where === 'device'
+    ? new GpuValidationError(message, { cause: error })
+    : new SynthesisError(message, { cause: error })
+}
+
 type ErrorConstructor = new (message: string, options?: ProverErrorOptions) => ProverError
 
 const CONSTRUCTORS: Record<ProverErrorCode, ErrorConstructor> = {

@@ -6,7 +6,7 @@
  * A job that is refused before it was announced is its caller's affair alone: no event, no row, no count.
  */
 import { randomUUID } from 'node:crypto'
-import { asError, QueueFullError, RequestConflictError } from '../errors.ts'
+import { asError, asProverError, QueueFullError, RequestConflictError } from '../errors.ts'
 import type { GuardedEmitter } from '../events.ts'
 import type { Logger } from '../logger.ts'
 import { requestFingerprint } from '../request/statement.ts'
@@ -16,7 +16,6 @@ import { type Clock, Job } from './job.ts'
 import { EndedJobs, type JobStatus, jobStatus } from './job-status.ts'
 import { JobMeter, Rates } from './progress.ts'
 import { ProofQueue } from './proof-queue.ts'
-import { unexpected } from './prove-partition.ts'
 import { type Outcome, Ticket } from './ticket.ts'
 
 export interface JobDeskOptions {
@@ -208,7 +207,7 @@ export class JobDesk {
       events.emit('completed', { job: ref, result: outcome.result })
     } else if (outcome.kind === 'failed') {
       logger.warn({ jobId: id, err: outcome.error }, 'job failed')
-      events.emit('failed', { job: ref, error: unexpected(outcome.error) })
+      events.emit('failed', { job: ref, error: asProverError(outcome.error) })
     } else events.emit('cancelled', { job: ref, reason: outcome.reason })
   }
 

@@ -8,7 +8,7 @@ import type { CompactWitness } from '../circuit/shape.ts'
 import type { Claim } from '../device/device-claims.ts'
 import type { DeviceRole, GpuPool } from '../device/gpu-pool.ts'
 import { watchStall } from '../device/stall-watch.ts'
-import { GpuValidationError, ProverError, type ProverErrorCode, SynthesisError, toErrorObject } from '../errors.ts'
+import { asProverError, ProverError, type ProverErrorCode } from '../errors.ts'
 import type { PartitionInput } from '../synthesis/partition-input.ts'
 import type { Synthesizer } from '../synthesis/synthesis-pool.ts'
 import type { Partition } from './job.ts'
@@ -188,7 +188,7 @@ function synthesize(
     } catch (error) {
       partition.synthesisShare = 0
       if ((isPassing(error) || signal.aborted) && !job.signal.aborted) partition.move('pending')
-      throw typed(error, signal, (message, cause) => new SynthesisError(message, { cause }))
+      throw typed(error, signal, 'host')
     }
   }
   return attempts(steps, partition, step, signal)
@@ -245,7 +245,7 @@ function proveOnDevice(
       partition.avoid = device.ordinal
       const again = isPassing(error) || (role === 'device' && steps.circuits.standsIn(job.circuitId))
       if (again && !job.signal.aborted) partition.move('synth_done')
-      throw typed(error, job.signal, (message, cause) => new GpuValidationError(message, { cause }))
+      throw typed(error, job.signal, 'device')
     }
   })
 }
@@ -277,16 +277,9 @@ function isPassing(error: unknown): error is ProverError {
   return ProverError.is(error) && PASSING.has(error.code)
 }
 
-/** For a failure outside of the steps that wrap their own. */
-export function unexpected(error: unknown): ProverError {
-  if (ProverError.is(error)) return error
-  return new SynthesisError(`unexpected failure: ${toErrorObject(error).message}`, { cause: error })
-}
-
-/** An untyped error is a bug of ours: embedders get it as the class of the step it came from, with the original as its cause. */
-function typed(error: unknown, signal: AbortSignal, wrap: (message: string, cause: unknown) => ProverError): unknown {
-  if (ProverError.is(error) || signal.aborted) return error
-  return wrap(`unexpected failure: ${toErrorObject(error).message}`, error)
+/** A failure of a step, as embedders get it; what an abort brought about stays as it is. */
+function typed(error: unknown, signal: AbortSignal, where: 'host' | 'device'): unknown {
+  return signal.aborted ? error : asProverError(error, where)
 }
 
 /** Waits until both have settled, and tells of the first failure at once so that the other can be stopped. */

@@ -1,7 +1,6 @@
 /** Deadlines and aborts: when a job stops, and how long those who wait for it are kept waiting then. */
-import { DeadlineExceededError } from '../errors.ts'
+import { asProverError, DeadlineExceededError } from '../errors.ts'
 import type { Job } from './job.ts'
-import { unexpected } from './prove-partition.ts'
 import type { Outcome, Ticket } from './ticket.ts'
 
 /**
@@ -16,7 +15,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 /** How a job ends that was stopped: by a partition's failure or its deadline, or by those who wanted it. */
 export function stopped({ job, cancelled }: Ticket): Outcome {
   const { reason } = job.signal
-  return cancelled ? { kind: 'cancelled', reason } : { kind: 'failed', error: unexpected(reason) }
+  return cancelled ? { kind: 'cancelled', reason } : { kind: 'failed', error: asProverError(reason) }
 }
 
 /** Aborts the job when its deadline passes. @returns what takes the timer back */

@@ -112,6 +112,8 @@ describe('one job', () => {
       const engine = await new FakeMachine().fail(operation, 1, { kind: 'throw', error: cause }).engine()
       const error = await proverErrorOf(() => engine.prove(windowRequest()))
       expect([operation, error.cause]).toEqual([operation, cause])
+      expect(error.message).toBe('internal fault, not a fault of the request: EIO')
+      expect(error.code).toBe(operation === 'prove' ? 'ERR_GPU_VALIDATION' : 'ERR_SYNTHESIS_FAILED')
       await engine.close()
     }
   })
