@@ -136,6 +136,8 @@ export class Engine implements AsyncDisposable {
       events: this.#events,
       logger,
       maxQueued: options.maxQueued,
+      hasRoom: (circuitId, rank) =>
+        this.#desk.active === 0 || (this.#scheduler.hasRoom(rank) && this.#circuits.fitsNow(circuitId)),
       devices: () => this.#pool?.serving ?? 1,
       onSettled: () => {
         // With nothing in flight any more, what is idle may be given up for whoever waits.

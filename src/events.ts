@@ -70,6 +70,9 @@ export interface PartitionEvent {
   readonly gpu?: number
 }
 
+/** What can hang. */
+export type StallPhase = 'parameters' | 'synthesis' | 'gpu' | 'verification'
+
 export interface EngineEvents {
   /** A job passed validation and waits in the queue. */
   queued: (event: { readonly job: JobRef; readonly position: number }) => void
@@ -106,11 +109,16 @@ export interface EngineEvents {
   fallback: (event: { readonly job: JobRef; readonly index: number; readonly error: ProverError }) => void
   /** A device's result failed verification: the proof was not returned. */
   verifyFailed: (event: { readonly job: JobRef; readonly index: number; readonly gpu: number }) => void
-  /** No unit of this partition ended within the stall time. */
+  /** What works on this partition made no progress within the stall time, and is ended. */
   stalled: (event: {
     readonly job: JobRef
     readonly index: number
-    readonly gpu: number
+    /** What it is that hangs: reading the parameters, a synthesis or verification worker, or a device. */
+    readonly phase: StallPhase
+    /** The device, in phase `gpu`. */
+    readonly gpu?: number
+    /** What is read, in phase `parameters`. */
+    readonly file?: string
     readonly silentMs: number
   }) => void
   /** By measured rates the job will miss its deadline. */

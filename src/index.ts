@@ -56,6 +56,7 @@ export type {
   PartitionState,
   ProofResult,
   ProofTimings,
+  StallPhase,
 } from './events.ts'
 export type { LogFn, Logger } from './logger.ts'
 export type {

@@ -34,6 +34,12 @@ const PROGRESS_INTERVAL_MS = 20
  */
 export const STOP_LIMIT_MS = 10_000
 
+/**
+ * How long a thread that is ended may take to go. One that waits in a system call (a read from a file server that is gone) can't be
+ * ended before that returns, which may be never.
+ */
+const END_LIMIT_MS = 2_000
+
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /** The share (0 to 1) of the call that is done. */
@@ -158,16 +164,23 @@ export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
     }
   }
 
-  /** Ends the thread at once; calls in flight reject. Resolves when it is gone. */
+  /** Ends the thread at once; calls in flight reject. Resolves when it is gone, or can't be waited for. */
   async terminate(): Promise<void> {
-    if (this.#gone === undefined && this.#endsItself) {
-      this.#gone = new WorkerExitedError(`worker ${this.name} was given up`)
-      this.#worker.unref()
-      this.#giveUp(this.#gone)
-      for (const fail of this.#pending) fail(this.#gone)
+    if (this.#gone === undefined && this.#endsItself) this.#abandon('was given up')
+    if (this.#gone === undefined) {
+      const timer = setTimeout(() => this.#abandon('hangs in a system call and was given up'), END_LIMIT_MS)
+      await Promise.race([this.#worker.terminate(), this.exited])
+      clearTimeout(timer)
     }
-    if (this.#gone === undefined) await this.#worker.terminate()
     await this.exited
+  }
+
+  /** Waits no longer for the thread, and nor does the process. */
+  #abandon(why: string): void {
+    this.#gone = new WorkerExitedError(`worker ${this.name} ${why}`)
+    this.#worker.unref()
+    this.#giveUp(this.#gone)
+    for (const fail of this.#pending) fail(this.#gone)
   }
 }
 

@@ -83,7 +83,13 @@ export function traceProofs(options: OpenTelemetryOptions = {}): () => void {
     listen('retry', ({ job, index, attempt, error }) =>
       note(job, 'retry', { 'wgzk.partition': index, 'wgzk.attempt': attempt, 'wgzk.error': error.code }),
     ),
-    listen('stalled', ({ job, index, gpu }) => note(job, 'stalled', { 'wgzk.partition': index, 'wgzk.gpu': gpu })),
+    listen('stalled', ({ job, index, phase, gpu }) =>
+      note(job, 'stalled', {
+        'wgzk.partition': index,
+        'wgzk.phase': phase,
+        ...(gpu !== undefined && { 'wgzk.gpu': gpu }),
+      }),
+    ),
     listen('verifyFailed', ({ job, index, gpu }) =>
       note(job, 'verifyFailed', { 'wgzk.partition': index, 'wgzk.gpu': gpu }),
     ),

@@ -9,6 +9,7 @@ import type { Claim } from '../device/device-claims.ts'
 import type { DeviceRole, GpuPool } from '../device/gpu-pool.ts'
 import { watchStall } from '../device/stall-watch.ts'
 import { asProverError, ProverError, type ProverErrorCode } from '../errors.ts'
+import type { StallPhase } from '../events.ts'
 import type { PartitionInput } from '../synthesis/partition-input.ts'
 import type { Synthesizer } from '../synthesis/synthesis-pool.ts'
 import type { Partition } from './job.ts'
@@ -31,8 +32,8 @@ export interface PartitionSteps {
   progressed(partition: Partition): void
   /** A device of which no unit ended for so long hangs. */
   readonly stallMs: number
-  /** Its device hangs, and is ended. */
-  stalled(partition: Partition, silentMs: number): void
+  /** What works on it hangs, and is ended. */
+  stalled(partition: Partition, phase: StallPhase, silentMs: number, file?: string): void
   /** Its finished proof holds. */
   verified(partition: Partition): void
   /** Its finished proof does not hold. */
@@ -176,6 +177,7 @@ function synthesize(
       const witness = await steps.synthesizer.synthesize(input, {
         priority: job.rank,
         signal,
+        onStall: (silentMs) => steps.stalled(partition, 'synthesis', silentMs),
         onProgress: (share) => {
           partition.synthesisShare = share
           steps.progressed(partition)
@@ -219,7 +221,7 @@ function proveOnDevice(
     const { urgent } = device
     const batch = { circuitId, parameters: circuit.location, keepPoints, witnesses: [witness], urgent }
     using _watch = watchStall(device, steps.stallMs, (silentMs) => {
-      steps.stalled(partition, silentMs)
+      steps.stalled(partition, 'gpu', silentMs)
       device.end()
     })
     try {

@@ -3,7 +3,7 @@ import type { Circuits } from '../budget/circuits.ts'
 import type { MemoryBudget } from '../budget/memory-budget.ts'
 import type { GpuPool } from '../device/gpu-pool.ts'
 import type { GpuUnavailableError } from '../errors.ts'
-import type { GuardedEmitter } from '../events.ts'
+import type { GuardedEmitter, StallPhase } from '../events.ts'
 import type { Logger } from '../logger.ts'
 import type { Synthesizer } from '../synthesis/synthesis-pool.ts'
 import type { JobDesk } from './job-desk.ts'
@@ -24,6 +24,13 @@ export interface StepSources {
   readonly fallback: GpuUnavailableError | undefined
   /** Counts witnesses that wait for a device. */
   readonly witnesses: { count: number; bytes: number }
+}
+
+const STALLS: Readonly<Record<StallPhase, string>> = {
+  parameters: 'the parameters do not load',
+  synthesis: 'a synthesis worker hangs',
+  gpu: 'a device hangs',
+  verification: 'a verification worker hangs',
 }
 
 export function reportedSteps(sources: StepSources): PartitionSteps {
@@ -60,9 +67,10 @@ export function reportedSteps(sources: StepSources): PartitionSteps {
     progressed({ job }) {
       desk.meter(job)?.update()
     },
-    stalled({ job, index, gpu = 0 }, silentMs) {
-      logger.error({ jobId: job.id, partition: index, gpu, silentMs }, 'a device hangs')
-      events.emit('stalled', { job: job.ref, index, gpu, silentMs })
+    stalled({ job, index, gpu }, phase, silentMs, file) {
+      const where = { ...(phase === 'gpu' && gpu !== undefined && { gpu }), ...(file !== undefined && { file }) }
+      logger.error({ jobId: job.id, partition: index, phase, ...where, silentMs }, STALLS[phase])
+      events.emit('stalled', { job: job.ref, index, phase, ...where, silentMs })
     },
     verified({ gpu }) {
       if (gpu !== undefined) pool().verified(gpu)

@@ -62,7 +62,11 @@ async function findInvalid(
           publicInputs: which.map(({ index }) => publicInputs[index] as readonly Uint8Array[]),
           proof: concatenate(which.map(({ index }) => proved[index] as ProvedPartition)),
         },
-        { priority: job.rank, signal: job.signal },
+        {
+          priority: job.rank,
+          signal: job.signal,
+          onStall: (silentMs) => steps.stalled(which[0] as Partition, 'verification', silentMs),
+        },
       ),
     )
   if (await hold(partitions)) return []

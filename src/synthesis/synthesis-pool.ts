@@ -4,10 +4,13 @@
  * Threads start when they are first needed. Calls that find all of them busy wait in the order of their priority. A call whose
  * signal aborts while it waits is skipped when its turn comes; the queue itself never sees the signal, since p-queue would hand a
  * running call's slot on while the call still runs.
+ *
+ * A worker that reports nothing for too long hangs. It is ended, its call rejects, and another thread takes its place.
  */
 import PQueue from 'p-queue'
 import type { CompactWitness } from '../circuit/shape.ts'
 import { workerFile } from '../cpu/wasm-file.ts'
+import { STALL_MS, watchStall } from '../device/stall-watch.ts'
 import { type CallOptions, WorkerLink } from '../device/worker-link.ts'
 import { EngineClosedError, WorkerExitedError } from '../errors.ts'
 import type { PartitionInput } from './partition-input.ts'
@@ -19,6 +22,8 @@ import type { SynthesisFunctions } from './worker-functions.ts'
 export interface SynthesisCallOptions extends CallOptions {
   /** The greater goes first. */
   readonly priority: number
+  /** The worker hangs and is ended; the call rejects soon. */
+  readonly onStall?: ((silentMs: number) => void) | undefined
 }
 
 /** What the engine needs of synthesis, whatever it is behind. */
@@ -43,24 +48,45 @@ export interface Synthesizer {
 
 type Functions = SynthesisFunctions & VerifyFunctions
 
+export interface SynthesisPoolOptions {
+  /** A worker that reports nothing for so long hangs: it works in slices of milliseconds. @default STALL_MS */
+  readonly stallMs?: number | undefined
+  /** Built JavaScript that serves synthesis and verification, and what it is given. @default that of this package */
+  readonly file?: URL | undefined
+  readonly workerData?: unknown
+}
+
+/** A seal's file is read at one go; by far the slowest machine reads more than these bytes a millisecond. */
+const SEAL_BYTES_PER_MS = 1_000
+
+type Call<T> = (link: WorkerLink<Functions>, options: CallOptions) => Promise<T>
+
 export class SynthesisPool implements Synthesizer {
   readonly #queue: PQueue
   readonly #idle: WorkerLink<Functions>[] = []
   readonly #all = new Set<WorkerLink<Functions>>()
+  readonly #stallMs: number
+  readonly #file: URL
+  readonly #workerData: unknown
   #started = 0
   #closed: Promise<void> | undefined
 
   /** @param threads at most */
-  constructor(threads: number) {
+  constructor(threads: number, options: SynthesisPoolOptions = {}) {
     this.#queue = new PQueue({ concurrency: threads })
+    this.#stallMs = options.stallMs ?? STALL_MS
+    this.#file = options.file ?? workerFile('synthesis/synthesis-worker.js')
+    this.#workerData = options.workerData
   }
 
   synthesize(partition: PartitionInput, options: SynthesisCallOptions): Promise<CompactWitness> {
-    return this.#run(options, (link) => link.call('checkAndSynthesize', partition, options))
+    return this.#run(options, (link, watched) => link.call('checkAndSynthesize', partition, watched))
   }
 
   async readSeal(input: SealInput, options: SynthesisCallOptions): Promise<PorepPartition[]> {
-    const read = (): Promise<PorepPartition[]> => this.#run(options, (link) => link.call('readSeal', input, options))
+    const extraMs = input.vanillaProof.length / SEAL_BYTES_PER_MS
+    const read = (): Promise<PorepPartition[]> =>
+      this.#run(options, (link, watched) => link.call('readSeal', input, watched), extraMs)
     try {
       return await read()
     } catch (error) {
@@ -71,7 +97,7 @@ export class SynthesisPool implements Synthesizer {
   }
 
   verify(task: VerifyTask, options: SynthesisCallOptions): Promise<boolean> {
-    return this.#run(options, (link) => link.call('verify', task, options))
+    return this.#run(options, (link, watched) => link.call('verify', task, watched))
   }
 
   close(): Promise<void> {
@@ -79,19 +105,41 @@ export class SynthesisPool implements Synthesizer {
     return this.#closed
   }
 
-  #run<T>({ priority, signal }: SynthesisCallOptions, call: (link: WorkerLink<Functions>) => Promise<T>): Promise<T> {
+  #run<T>(options: SynthesisCallOptions, call: Call<T>, extraMs = 0): Promise<T> {
+    const { priority, signal } = options
     return this.#queue.add(
-      async () => {
+      () => {
         signal?.throwIfAborted()
-        const link = this.#take()
-        try {
-          return await call(link)
-        } finally {
-          if (this.#all.has(link)) this.#idle.push(link)
-        }
+        return this.#watched(this.#take(), options, call, this.#stallMs + extraMs)
       },
       { priority },
     )
+  }
+
+  async #watched<T>(
+    link: WorkerLink<Functions>,
+    { signal, onProgress, onStall }: SynthesisCallOptions,
+    call: Call<T>,
+    stallMs: number,
+  ): Promise<T> {
+    let heardAt = performance.now()
+    let hung: WorkerExitedError | undefined
+    using _watch = watchStall({ silentMs: () => performance.now() - heardAt }, stallMs, (silentMs) => {
+      hung = new WorkerExitedError(`${link.name} made no progress for ${Math.round(silentMs)} ms and was ended`)
+      onStall?.(silentMs)
+      void link.terminate()
+    })
+    const heard = (share: number): void => {
+      heardAt = performance.now()
+      onProgress?.(share)
+    }
+    try {
+      return await call(link, { signal, onProgress: heard })
+    } catch (error) {
+      throw error instanceof WorkerExitedError ? (hung ?? error) : error
+    } finally {
+      if (hung === undefined && this.#all.has(link)) this.#idle.push(link)
+    }
   }
 
   #take(): WorkerLink<Functions> {
@@ -99,7 +147,7 @@ export class SynthesisPool implements Synthesizer {
     const idle = this.#idle.pop()
     if (idle !== undefined) return idle
     const name = `wgzk-synthesis-${this.#started++}`
-    const link = new WorkerLink<Functions>(workerFile('synthesis/synthesis-worker.js'), name, undefined)
+    const link = new WorkerLink<Functions>(this.#file, name, this.#workerData)
     this.#all.add(link)
     void link.exited.then(() => {
       this.#all.delete(link)

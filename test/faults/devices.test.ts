@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { QUARANTINE_MS } from '../../src/device/device-health.ts'
 import { watchStall } from '../../src/device/stall-watch.ts'
 import { GpuDeviceLostError, SrsUnavailableError } from '../../src/errors.ts'
+import type { EngineEvents } from '../../src/events.ts'
 import { FakeMachine, recordEvents } from '../support/fake-device.ts'
 import { advance, outcome, settle, until, useFakeTime, value } from '../support/fake-time.ts'
 import { windowRequest, winningRequest } from '../support/fixtures.ts'
@@ -15,13 +16,13 @@ describe('scenario 34: a device that hangs', () => {
     const machine = new FakeMachine().fail('prove', 2, { kind: 'hang' })
     const engine = await value(machine.engine({}, { stallMs: 500 }))
     const seen = recordEvents(engine)
-    const stalls: [number, number][] = []
-    engine.on('stalled', ({ index, silentMs }) => stalls.push([index, silentMs]))
+    const stalls: Parameters<EngineEvents['stalled']>[0][] = []
+    engine.on('stalled', (event) => stalls.push(event))
     const result = await value(engine.prove(syntheticWindowRequest('2k', 6)))
     expect(result.partitions).toBe(3)
     expect(stalls.length).toBe(1)
-    expect(stalls[0]?.[0]).toBe(1)
-    expect(stalls[0]?.[1]).toBeGreaterThanOrEqual(500)
+    expect(stalls[0]).toMatchObject({ index: 1, phase: 'gpu', gpu: 0 })
+    expect(stalls[0]?.silentMs).toBeGreaterThanOrEqual(500)
     expect(seen.filter((event) => /^retry/.test(event))).toEqual(['retry 1 2'])
     expect(engine.status().gpus).toMatchObject([{ generation: 2, state: 'idle' }])
     await outcome(engine.close())

@@ -1,0 +1,44 @@
+/**
+ * A synthesis worker for tests: instead of witnesses it makes what the fake devices take for one, and the n-th call of a function, counted
+ * over all threads of a pool, hangs the way that `workerData.faults` says.
+ */
+import { open } from 'node:fs/promises'
+import { workerData } from 'node:worker_threads'
+import { serveWorker } from '../../dist/device/worker-link.js'
+import { COMM_R_OFFSET } from '../../dist/synthesis/vanilla-post.js'
+
+const OPERATIONS = ['checkAndSynthesize', 'readSeal', 'verify']
+const { calls, faults, pipe } = workerData
+
+const HANGS = {
+  // JavaScript that never comes back.
+  loop() {
+    for (;;);
+  },
+  // A promise that never settles.
+  wait: () => new Promise(() => {}),
+  // A system call that does not return until somebody writes to the pipe: as a read from a file server that is gone.
+  read: () => open(pipe),
+}
+
+async function suffer(operation) {
+  const nth = 1 + Atomics.add(calls, OPERATIONS.indexOf(operation), 1)
+  await HANGS[faults[`${operation} ${nth}`]]?.()
+}
+
+serveWorker({
+  async checkAndSynthesize(partition, run) {
+    run.unit(0.5)
+    await suffer('checkAndSynthesize')
+    const inputs = partition.vanillaProofs.slice(COMM_R_OFFSET, COMM_R_OFFSET + 32)
+    return { inputs, bits: new Uint8Array(8), wide: new Uint8Array(32) }
+  },
+  async readSeal() {
+    await suffer('readSeal')
+    return []
+  },
+  async verify({ publicInputs, proof }) {
+    await suffer('verify')
+    return publicInputs.every((inputs, k) => Buffer.from(inputs[0]).equals(proof.subarray(192 * k, 192 * k + 32)))
+  },
+})
