@@ -59,8 +59,9 @@ export interface EngineOptions {
   gpu?: GpuOptions | undefined
   cpu?: CpuOptions | undefined
   /**
-   * Jobs that wait, from the call of `prove` to their first reservation, past which `prove` rejects with `QueueFullError`. An idle engine
-   * takes a moment to reserve, too: 0 refuses every job.
+   * Jobs that may wait, from the call of `prove` to their first reservation: past that `prove` rejects with `QueueFullError`. A job that
+   * would begin at once (nothing of its rank waits, a device or its lookahead is free, its memory is there) is accepted in any case: 0
+   * means that nothing may wait.
    * @default Infinity
    */
   maxQueued?: number | undefined

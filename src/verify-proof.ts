@@ -16,8 +16,11 @@ export interface VerifyProofOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Prepared keys by digest: there are at most twenty published ones, of 2.5 MB at most. */
+/** Prepared keys by digest, the one used last at the end: of 2.5 MB at most. */
 const prepared = new Map<string, PreparedVerifyingKey>()
+
+/** As many as there are circuits. Development keys made anew would otherwise pile up. */
+const MOST_PREPARED = 20
 
 /**
  * Checks a proof against public data, all partitions at once, as the chain does. No engine is needed, and of the parameters only
@@ -52,11 +55,11 @@ export async function verifyProof(
     import('./params/srs-file.ts'),
     import('./cpu/verify-multiexp.ts'),
   ])
-  let key = prepared.get(location.vkDigest)
-  if (key === undefined) {
-    key = prepareVerifyingKey(await openVerifyingKey(location))
-    prepared.set(location.vkDigest, key)
-  }
+  const key = prepared.get(location.vkDigest) ?? prepareVerifyingKey(await openVerifyingKey(location))
+  prepared.delete(location.vkDigest)
+  prepared.set(location.vkDigest, key)
+  const [oldest] = prepared.keys()
+  if (oldest !== undefined && prepared.size > MOST_PREPARED) prepared.delete(oldest)
   signal?.throwIfAborted()
   return verifyProofs(key, publicInputs, proof, { multiexp: wasmMultiexp })
 }

@@ -11,7 +11,7 @@ import { BudgetExceededError, type ProverError, UnsupportedProofError } from '..
 import type { ParametersLocation, ReadRun } from '../params/parameters-location.ts'
 import { type SrsEntryStatus, type SrsLease, type SrsResource, SrsStore, type SrsStoreEvent } from '../srs/srs-store.ts'
 import { type CircuitSize, circuitSize } from './circuit-sizes.ts'
-import { type CircuitEstimate, estimateCircuit, type Machine } from './estimates.ts'
+import { type CircuitEstimate, estimateCircuit, type Machine, neededBytes, partitionBytes } from './estimates.ts'
 import type { MemoryBudget, Reservation } from './memory-budget.ts'
 import { Residency, type ResidentRow, type ResidentUse } from './residency.ts'
 
@@ -205,16 +205,23 @@ export class Circuits {
    * stays on the device.
    */
   useStandIn(circuitId: CircuitId): CircuitUse {
-    const { witnessBytes, deviceBytes, residentBytes } = this.estimateStandIn(circuitId)
+    const estimate = this.estimateStandIn(circuitId)
     return {
-      neededBytes: () => witnessBytes + deviceBytes + residentBytes,
+      neededBytes: () => neededBytes(estimate),
       granted: () => {},
       load: async () => {
         const location = await this.#options.locate(circuitId)
-        return { location, bytes: residentBytes, development: location.development, release: async () => {} }
+        return { location, bytes: estimate.residentBytes, development: location.development, release: async () => {} }
       },
       [Symbol.dispose]: () => {},
     }
+  }
+
+  /** Whether a partition would get its memory now, without anything being given up for it. */
+  fitsNow(circuitId: CircuitId): boolean {
+    const { budget } = this.#options
+    using use = this.placement(circuitId).role === 'device' ? this.use(circuitId, () => 0) : this.useStandIn(circuitId)
+    return budget.waiting === 0 && use.neededBytes() <= budget.availableBytes
   }
 
   /** What a partition needs on the stand-in. */
@@ -225,9 +232,8 @@ export class Circuits {
   /** Loads a circuit, and with `keep` reserves a partition's working set and never gives the circuit up. */
   async preload(circuitId: CircuitId, keep: boolean, run: ReadRun): Promise<void> {
     const { budget } = this.#options
-    const { witnessBytes, deviceBytes } = this.require(circuitId)
     const keepWorkingSet = keep && !this.#kept.has(circuitId)
-    const workingBytes = keepWorkingSet ? witnessBytes + deviceBytes : 0
+    const workingBytes = keepWorkingSet ? partitionBytes(this.require(circuitId)) : 0
     using resident = this.#residency.use(circuitId, this.require(circuitId).residentBytes, () => 0)
     const memory = await budget.reserve(() => workingBytes + resident.missingBytes(), {
       signal: run.signal,
@@ -307,9 +313,6 @@ export class Circuits {
   }
 }
 
-const neededBytes = ({ witnessBytes, deviceBytes, residentBytes }: CircuitEstimate): number =>
-  witnessBytes + deviceBytes + residentBytes
-
 class PartitionUse implements CircuitUse {
   readonly #estimate: CircuitEstimate
   readonly #resident: ResidentUse
@@ -334,9 +337,8 @@ class PartitionUse implements CircuitUse {
   }
 
   readonly neededBytes = (): number => {
-    const { witnessBytes, deviceBytes } = this.#estimate
     // What a preload keeps reserved is there already.
-    const working = this.#kept()?.inUse === false ? 0 : witnessBytes + deviceBytes
+    const working = this.#kept()?.inUse === false ? 0 : partitionBytes(this.#estimate)
     return working + this.#resident.missingBytes()
   }
 

@@ -44,8 +44,18 @@ export function estimateCircuit(size: CircuitSize, machine: Machine): CircuitEst
   if (machine.device === 'webgpu') return estimateOnGpu(size, machine.gpuMemoryBytes ?? ASSUMED_MEMORY_BYTES)
   const kept = estimate(size, machine, true)
   const { totalBytes } = machine
-  const fits = kept.witnessBytes + kept.deviceBytes + kept.residentBytes <= totalBytes
+  const fits = neededBytes(kept) <= totalBytes
   return fits && kept.pointBytes <= Math.min(MOST_KEPT_BYTES, totalBytes / 4) ? kept : estimate(size, machine, false)
+}
+
+/** What one partition takes beside its circuit. */
+export function partitionBytes({ witnessBytes, deviceBytes }: CircuitEstimate): number {
+  return witnessBytes + deviceBytes
+}
+
+/** What the first partition of a circuit takes, the circuit included. */
+export function neededBytes(estimate: CircuitEstimate): number {
+  return partitionBytes(estimate) + estimate.residentBytes
 }
 
 /** Assignment, rows and points are in the device's own memory: the host has the witness, and parameters on their way. */

@@ -6,6 +6,7 @@
  * A job that is refused before it was announced is its caller's affair alone: no event, no row, no count.
  */
 import { randomUUID } from 'node:crypto'
+import type { CircuitId } from '../circuit/circuit-id.ts'
 import { asError, asProverError, QueueFullError, RequestConflictError } from '../errors.ts'
 import type { GuardedEmitter } from '../events.ts'
 import type { Logger } from '../logger.ts'
@@ -16,6 +17,7 @@ import { type Clock, Job } from './job.ts'
 import { EndedJobs, type JobStatus, jobStatus } from './job-status.ts'
 import { JobMeter, Rates } from './progress.ts'
 import { ProofQueue } from './proof-queue.ts'
+import { rankOf } from './rank.ts'
 import { type Outcome, Ticket } from './ticket.ts'
 
 export interface JobDeskOptions {
@@ -23,6 +25,8 @@ export interface JobDeskOptions {
   readonly events: GuardedEmitter
   readonly logger: Logger
   readonly maxQueued: number
+  /** Whether a job of this rank that came now would begin now. */
+  readonly hasRoom: (circuitId: CircuitId, rank: number) => boolean
   /** Devices that share the work: what estimates divide by. */
   readonly devices: () => number
   /** A job ended: what it held, or kept others from, is free. */
@@ -90,14 +94,15 @@ export class JobDesk {
   }
 
   /**
-   * Takes a job on. From here on it ends in exactly one of completed, failed and cancelled.
+   * Takes a job on. From here on it ends in exactly one of completed, failed and cancelled. Who finds `maxQueued` jobs waiting is
+   * refused, unless it would not have to wait.
    * @throws {QueueFullError}
    */
   accept(request: ValidatedRequest): Ticket {
     const { circuitId, kind, deadline, priority, requestId, partitions: total } = request
     const { maxQueued, events, clock } = this.#options
     const waiting = this.#queue.queued + this.#arriving
-    if (waiting >= maxQueued) {
+    if (waiting >= maxQueued && !this.#startsAtOnce(request)) {
       throw new QueueFullError(`${waiting} jobs wait already`, {
         details: { field: 'maxQueued', expected: `at most ${maxQueued} jobs waiting` },
       })
@@ -131,6 +136,12 @@ export class JobDesk {
     })
     this.#meters.set(job, meter)
     return ticket
+  }
+
+  #startsAtOnce({ circuitId, priority }: ValidatedRequest): boolean {
+    const rank = rankOf({ priority, waitedMs: 0 })
+    for (const { state, rank: other } of this.#tickets.keys()) if (state === 'queued' && other >= rank) return false
+    return this.#options.hasRoom(circuitId, rank)
   }
 
   /**

@@ -108,15 +108,20 @@ export class SynthesisScheduler {
   wake(): void {
     for (;;) {
       const next = this.#entries.first
-      if (next === undefined || !this.#mayAsk(next)) return
+      if (next === undefined || !this.#hasLane(next.partition.job.rank)) return
       this.#entries.delete(next)
       this.#asking.add(next)
       void this.#ask(next)
     }
   }
 
-  #mayAsk({ partition }: Entry): boolean {
-    const { rank } = partition.job
+  /** Whether a partition of this rank that came now would ask for its memory at once. */
+  hasRoom(rank: number): boolean {
+    const { first } = this.#entries
+    return (first === undefined || first.partition.job.rank < rank) && this.#hasLane(rank)
+  }
+
+  #hasLane(rank: number): boolean {
     let asking = 0
     for (const other of this.#asking) {
       if (other.partition.job.rank >= rank) asking++

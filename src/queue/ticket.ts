@@ -26,6 +26,7 @@ export class Ticket {
   /** Set while callers gave it up, the engine is closing, …: the job ends as cancelled and not as failed. */
   #cancelled = false
   #ended = false
+  #listenerFailed = false
   #callers = 0
   readonly #listeners = new Set<(progress: JobProgress) => void>()
   readonly #outcome: Promise<ProofResult>
@@ -67,7 +68,9 @@ export class Ticket {
       // Reading the request runs the caller's getters, which may abort.
       if (signal?.aborted) leave()
       else signal?.addEventListener('abort', leave, { once: true })
-      this.#outcome.then(resolve, reject).finally(() => signal?.removeEventListener('abort', leave))
+      this.#outcome
+        .then((result) => resolve(copyOf(result)), reject)
+        .finally(() => signal?.removeEventListener('abort', leave))
     })
   }
 
@@ -78,14 +81,18 @@ export class Ticket {
     this.job.abort(reason)
   }
 
-  /** Tells the callers how far the job is. A listener that throws or rejects is reported to `onError`. */
+  /** Tells the callers how far the job is. The first listener that throws or rejects is reported to `onError`: it would fail each time. */
   report(progress: JobProgress, onError: (error: unknown) => void): void {
+    const failed = (error: unknown): void => {
+      if (!this.#listenerFailed) onError(error)
+      this.#listenerFailed = true
+    }
     for (const listener of this.#listeners) {
       try {
         const returned: unknown = listener(progress)
-        if (isThenable(returned)) returned.then(undefined, onError)
+        if (isThenable(returned)) returned.then(undefined, failed)
       } catch (error) {
-        onError(error)
+        failed(error)
       }
     }
   }
@@ -99,6 +106,11 @@ export class Ticket {
     else this.#reject(outcome.kind === 'failed' ? outcome.error : outcome.reason)
     return true
   }
+}
+
+/** Callers that share a job, and listeners of its event, must not see what one of them does to its result. */
+function copyOf(result: ProofResult): ProofResult {
+  return { ...result, proof: result.proof.slice(), timings: { ...result.timings } }
 }
 
 /**

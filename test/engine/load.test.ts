@@ -34,7 +34,7 @@ function fastest(tries: number, work: () => void): number {
 
 test('10,000 jobs: at most 50 µs each to queue and place, and to take off again, 5 ms for all their rows', async () => {
   const clock = { now: () => performance.now() }
-  const options = { maxQueued: Number.POSITIVE_INFINITY, devices: () => 1, onSettled: () => {} }
+  const options = { maxQueued: Number.POSITIVE_INFINITY, hasRoom: () => true, devices: () => 1, onSettled: () => {} }
   const desk = new JobDesk({ clock, events: new GuardedEmitter(silentLogger), logger: silentLogger, ...options })
   const budget = new MemoryBudget(1)
   const lanes = { concurrency: 1, lookahead: 0, freeDevices: () => 0 }

@@ -1,26 +1,14 @@
 /** Abort and deadline in every phase: the call rejects within 250 ms, everything is free again, other jobs go on. */
 import { describe, expect, test } from 'vitest'
-import { circuitSize } from '../../src/budget/circuit-sizes.ts'
-import { estimateCircuit } from '../../src/budget/estimates.ts'
-import type { CircuitId } from '../../src/circuit/circuit-id.ts'
 import type { Engine } from '../../src/engine.ts'
 import { BudgetExceededError, DeadlineExceededError } from '../../src/errors.ts'
+import { bytesFor } from '../support/budget.ts'
 import { proverErrorOf } from '../support/expect-error.ts'
 import { delay, FakeMachine, type Operation, recordEvents } from '../support/fake-device.ts'
 import { windowRequest, winningRequest } from '../support/fixtures.ts'
 import { syntheticWindowRequest } from '../support/synthetic-post.ts'
 
 const PHASES: readonly Operation[] = ['locate', 'warm', 'synthesize', 'prove', 'verify']
-
-/** The smallest budget that a partition of the circuit fits into. */
-function bytesFor(circuitId: CircuitId): number {
-  const size = circuitSize(circuitId)
-  if (size === undefined) throw new Error(circuitId)
-  // In a budget so small that points are not kept.
-  const machine = { totalBytes: 1, threads: 2 }
-  const { witnessBytes, deviceBytes, residentBytes } = estimateCircuit(size, machine)
-  return witnessBytes + deviceBytes + residentBytes
-}
 
 /** Waits until an operation runs. */
 async function until(machine: FakeMachine, operation: Operation): Promise<void> {

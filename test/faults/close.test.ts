@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Engine } from '../../src/engine.ts'
 import { EngineClosedError, GpuUnavailableError, QueueFullError, RequestConflictError } from '../../src/errors.ts'
+import { bytesFor } from '../support/budget.ts'
 import { proverErrorOf } from '../support/expect-error.ts'
 import { delay, FakeMachine, recordEvents } from '../support/fake-device.ts'
 import { windowRequest, winningRequest } from '../support/fixtures.ts'
@@ -149,6 +150,37 @@ describe('admission', () => {
     await engine.close()
   })
 
+  test('with maxQueued 0 nothing waits, and what can begin at once is accepted', async () => {
+    const machine = new FakeMachine({ devices: 2 })
+    for (const nth of [1, 2]) machine.fail('prove', nth, { kind: 'deaf', ms: 300 })
+    const engine = await machine.engine({ maxQueued: 0, synthesis: { concurrency: 2, lookahead: 0 } })
+    const first = engine.prove(windowRequest())
+    // The first is not under way yet: where it waits, none may wait beside it.
+    expect(await proverErrorOf(() => engine.prove(windowRequest()))).toBeInstanceOf(QueueFullError)
+    await running(machine)
+    const second = engine.prove(windowRequest())
+    while (machine.running.prove < 2) await delay(1)
+    expect(await proverErrorOf(() => engine.prove(windowRequest()))).toBeInstanceOf(QueueFullError)
+    // A WinningPoSt has a seat of its own on a busy device.
+    const winning = engine.prove(winningRequest())
+    await Promise.all([first, second, winning])
+    await engine.prove(windowRequest())
+    await engine.close()
+  })
+
+  test('with maxQueued 0 a job whose memory is taken is refused, and one that needs an idle circuit to go is not', async () => {
+    const machine = new FakeMachine({ devices: 2 }).fail('prove', 1, { kind: 'deaf', ms: 100 })
+    // Room for either circuit with one partition, and so not for two partitions of the smaller one.
+    const totalBytes = bytesFor('winning-2k')
+    const engine = await machine.engine({ maxQueued: 0, cpu: { threads: 2 }, memory: { totalBytes } })
+    const first = engine.prove(windowRequest())
+    await running(machine)
+    expect(await proverErrorOf(() => engine.prove(windowRequest()))).toBeInstanceOf(QueueFullError)
+    await first
+    await engine.prove(winningRequest())
+    await engine.close()
+  })
+
   test('the same requestId and content share one run; other content conflicts; the id is free once settled', async () => {
     const machine = new FakeMachine({ unitMs: 3 })
     const engine = await machine.engine()
@@ -161,7 +193,11 @@ describe('admission', () => {
     expect(conflict).toBeInstanceOf(RequestConflictError)
     abort.abort(new Error('not me'))
     await expect(second).rejects.toThrow('not me')
-    expect(await third).toBe(await first)
+    const [own, other] = [await first, await third]
+    expect(other).toEqual(own)
+    // Each has its own: what one does to its result, the other does not see.
+    own.proof.fill(0)
+    expect(other.proof).not.toEqual(own.proof)
     expect(machine.calls('prove')).toBe(1)
     const anew = await engine.prove(request)
     expect(anew.jobId).not.toBe((await first).jobId)

@@ -1,7 +1,7 @@
 /** Sizes and estimates of circuits, and what devices keep of them. */
 import { describe, expect, test, vi } from 'vitest'
 import { circuitSize } from '../../src/budget/circuit-sizes.ts'
-import { estimateCircuit } from '../../src/budget/estimates.ts'
+import { estimateCircuit, neededBytes } from '../../src/budget/estimates.ts'
 import { MemoryBudget, type Reservation } from '../../src/budget/memory-budget.ts'
 import { Residency } from '../../src/budget/residency.ts'
 import { CIRCUIT_FAMILIES, type CircuitId, circuitIdOf, SECTOR_SIZE_TAGS } from '../../src/circuit/circuit-id.ts'
@@ -31,7 +31,7 @@ describe('sizes', () => {
     const size = circuitSize(circuitId)
     if (size === undefined) throw new Error('no size')
     const estimate = estimateCircuit(size, { totalBytes: 8 * 2 ** 30, threads: 2 })
-    expect(estimate.witnessBytes + estimate.deviceBytes + estimate.residentBytes).toBeLessThan(2e9)
+    expect(neededBytes(estimate)).toBeLessThan(2e9)
   })
 
   test('unknown circuits have none', () => {
@@ -45,7 +45,7 @@ describe('sizes', () => {
     expect(estimate.keepPoints).toBe(true)
     // h 2^19 − 1, l 375,210, a 133 + 284,196, b_g1 and b_g2 1 + 272,184 points: 1,456,011 of 128 bytes and 272,185 of 256.
     expect(estimate.pointBytes).toBe(128 * 1_456_011 + 256 * 272_185)
-    expect(estimate.witnessBytes + estimate.deviceBytes + estimate.residentBytes).toBeLessThan(1e9)
+    expect(neededBytes(estimate)).toBeLessThan(1e9)
     expect(estimateCircuit(size, { totalBytes: 2 ** 29, threads: 2 }).keepPoints).toBe(false)
   })
 })
