@@ -1,0 +1,119 @@
+/**
+ * The timeline of an engine and its devices, in Chrome's trace format (chrome://tracing, ui.perfetto.dev): what `traced-worker.js` wrote,
+ * and a row for each partition of each job out of the engine's own events.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { WorkerDeviceClient } from '../../dist/device/device-client.js'
+import { environmentOfCard } from '../../dist/device/identical-cards.js'
+import { gpuSpec } from '../../dist/device/open-devices.js'
+
+/** @typedef {{ name: string, cat?: string, ph: 'X' | 'M' | 'C', pid: number, tid: number, ts?: number, dur?: number, args?: object }} TraceEvent */
+
+/** A row a job, and one for each of its partitions after it. */
+const ROWS_OF_JOB = 1000
+
+const wallMicroseconds = (ms) => (performance.timeOrigin + ms) * 1000
+
+/**
+ * How an engine opens a GPU whose process writes to a trace.
+ * @param file what the processes append to
+ * @param worker built on `traced-worker.js`
+ */
+export function tracedSlot(adapter, index, gpu, file, worker = new URL('./traced-worker.js', import.meta.url)) {
+  const { name, copy, copies } = adapter
+  const environment = { ...(copies > 1 ? environmentOfCard(name, copy, copies) : {}), WGZK_TEST_TRACE: file }
+  const start = (signal) =>
+    WorkerDeviceClient.start(gpuSpec(adapter, gpu), `gpu-${index}`, {
+      file: worker,
+      isolation: 'process',
+      environment,
+      signal,
+    })
+  return { name, start }
+}
+
+/** Listens to an engine; {@link HostTrace.events} adds what its devices wrote. */
+export class HostTrace {
+  #file
+  #events = []
+  #jobs = new Map()
+
+  /** @param file what the devices' processes append to */
+  constructor(engine, file) {
+    this.#file = file
+    this.#name(0, 'process_name', 'engine')
+    engine.on('queued', ({ job }) => {
+      const row = ROWS_OF_JOB * (this.#jobs.size + 1)
+      this.#jobs.set(job.id, { row, start: performance.now(), last: performance.now() })
+      this.#name(row, 'thread_name', job.circuitId)
+    })
+    engine.on('partition', ({ job, index, state, previous, elapsedMs }) => {
+      const known = this.#jobs.get(job.id)
+      if (known === undefined) return
+      const tid = known.row + 1 + index
+      const end = performance.now()
+      known.last = end
+      this.#complete(previous, 'partition', tid, end - elapsedMs, end, { job: job.id, partition: index })
+      if (state === 'done') this.#name(tid, 'thread_name', `partition ${index}`)
+    })
+    for (const end of ['completed', 'failed', 'cancelled']) engine.on(end, ({ job }) => this.#ended(job.id, end))
+  }
+
+  #ended(id, state) {
+    const known = this.#jobs.get(id)
+    if (known === undefined) return
+    const now = performance.now()
+    this.#complete(`job ${state}`, 'job', known.row, known.start, now, { job: id })
+    if (state === 'completed') this.#complete('verify', 'job', known.row, known.last, now, { job: id })
+  }
+
+  #name(tid, name, text) {
+    this.#events.push({ name, ph: 'M', pid: process.pid, tid, args: { name: text } })
+  }
+
+  #complete(name, cat, tid, start, end, args) {
+    this.#events.push({
+      name,
+      cat,
+      ph: 'X',
+      pid: process.pid,
+      tid,
+      ts: wallMicroseconds(start),
+      dur: (end - start) * 1000,
+      args,
+    })
+  }
+
+  /** Everything so far, of the engine and of its devices. @returns {TraceEvent[]} */
+  events() {
+    const written = existsSync(this.#file) ? readFileSync(this.#file, 'utf8').split('\n').filter(Boolean) : []
+    return [...this.#events, ...written.map((line) => JSON.parse(line))]
+  }
+}
+
+/** Writes a trace as one JSON array, its times from the first event on. */
+export function writeTrace(file, events) {
+  const first = Math.min(...events.flatMap(({ ts }) => (ts === undefined ? [] : [ts])))
+  const moved = events.map((event) => (event.ts === undefined ? event : { ...event, ts: event.ts - first }))
+  writeFileSync(file, `[\n${moved.map((event) => JSON.stringify(event)).join(',\n')}\n]\n`)
+}
+
+/** Count, time and bytes of each step or unit of a category, in order of their first occurrence. */
+export function totals(events, category) {
+  const sums = new Map()
+  for (const { name, cat, dur, args } of [...events].sort((a, b) => a.ts - b.ts)) {
+    if (cat !== category) continue
+    const { count, ms, bytes } = sums.get(name) ?? { count: 0, ms: 0, bytes: 0 }
+    sums.set(name, { count: count + 1, ms: ms + dur / 1000, bytes: bytes + (args?.bytes ?? 0) })
+  }
+  return [...sums].map(([name, sum]) => ({ name, ...sum }))
+}
+
+/** The share of the time between the first and the last unit in which the device worked on one. */
+export function deviceUse(events) {
+  const units = events.filter(({ cat }) => cat === 'unit').sort((a, b) => a.ts - b.ts)
+  if (units.length === 0) return 0
+  const [first, last] = [units[0], units[units.length - 1]]
+  const busy = units.reduce((sum, { dur }) => sum + dur, 0)
+  return busy / (last.ts + last.dur - first.ts)
+}

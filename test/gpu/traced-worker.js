@@ -1,0 +1,167 @@
+/**
+ * A device's process that writes down what it does: one line of JSON an event, in Chrome's trace format, appended to the file that
+ * `WGZK_TEST_TRACE` names. `trace.js` makes a timeline of it.
+ *
+ * Rows: one for each batch that the device has in hand (its calls to the device nested in it), one for the device's units, one for each
+ * transfer at a time. Whatever is called within a batch is told apart by its asynchronous context.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { appendFileSync } from 'node:fs'
+import { deviceFunctions } from '../../dist/device/device-functions.js'
+import { endProcess, serveProcess } from '../../dist/device/process-link.js'
+import { SrsFile } from '../../dist/params/srs-file.js'
+import { WebGpuDevice } from '../../dist/webgpu/webgpu-device.js'
+
+const file = process.env.WGZK_TEST_TRACE
+const pid = process.pid
+const context = new AsyncLocalStorage()
+
+/** Events are written together: a line each would cost more than some of what they tell of. */
+const LINES_AT_ONCE = 500
+const lines = []
+let batches = 0
+
+function write(event) {
+  lines.push(JSON.stringify({ pid, ...event }))
+  if (lines.length >= LINES_AT_ONCE) flush()
+}
+
+function flush() {
+  if (lines.length > 0) appendFileSync(file, `${lines.splice(0).join('\n')}\n`)
+}
+
+/** Microseconds, the same in all processes of a machine. */
+const wallMicroseconds = (ms) => (performance.timeOrigin + ms) * 1000
+
+/** Rows of one kind: as many as there are things at once, since what overlaps can't share one. */
+class Rows {
+  #taken = []
+  constructor(name, first) {
+    this.name = name
+    this.first = first
+  }
+
+  take() {
+    const free = this.#taken.indexOf(false)
+    const k = free === -1 ? this.#taken.length : free
+    this.#taken[k] = true
+    if (free === -1) {
+      write({ name: 'thread_name', ph: 'M', tid: this.first + k, args: { name: `${this.name} ${k}` } })
+    }
+    return k
+  }
+
+  give(k) {
+    this.#taken[k] = false
+  }
+}
+
+const UNITS_ROW = 1
+const batchRows = new Rows('batch', 10)
+const transferRows = { read: new Rows('read', 100), up: new Rows('up', 200), down: new Rows('down', 300) }
+write({ name: 'process_name', ph: 'M', tid: 0, args: { name: `device ${pid}` } })
+write({ name: 'thread_name', ph: 'M', tid: UNITS_ROW, args: { name: 'units' } })
+
+function complete(name, cat, tid, start, end, args) {
+  write({ name, cat, ph: 'X', tid, ts: wallMicroseconds(start), dur: (end - start) * 1000, args })
+}
+
+async function timed(name, cat, tid, args, work) {
+  const start = performance.now()
+  try {
+    return await work()
+  } finally {
+    complete(name, cat, tid, start, performance.now(), args)
+  }
+}
+
+async function onRow(rows, name, cat, args, work) {
+  const k = rows.take()
+  try {
+    return await timed(name, cat, rows.first + k, args, work)
+  } finally {
+    rows.give(k)
+  }
+}
+
+/** A function of the worker, as an event that everything within it lies in. */
+function traced(name, call) {
+  return async (args, run) => {
+    const row = batchRows.take()
+    const batch = batches++
+    const tid = batchRows.first + row
+    const store = { batch, tid, stepEnd: undefined }
+    try {
+      const about = { batch, circuitId: args?.circuitId, partitions: args?.witnesses?.length }
+      return await context.run(store, () => timed(name, 'call', tid, about, () => call(args, run)))
+    } finally {
+      // After the last sum the device has nothing more to do: three points are made of five sums.
+      if (name === 'proveBatch' && store.stepEnd !== undefined) {
+        complete('assemble', 'step', tid, store.stepEnd, performance.now(), { batch })
+      }
+      batchRows.give(row)
+      flush()
+    }
+  }
+}
+
+/** Steps of a proof. What says which query a step is of is the only string among its arguments. */
+const STEPS = ['loadShape', 'assign', 'quotient', 'loadPoints', 'multiexp', 'fixedBaseMultiples', 'selfTest']
+
+function watch(device) {
+  const { gpu } = device
+  for (const step of STEPS) {
+    const call = device[step].bind(device)
+    device[step] = (...args) => {
+      const store = context.getStore()
+      if (store === undefined) return call(...args)
+      const about = args.find((arg) => typeof arg === 'string')
+      const name = about === undefined ? step : `${step} ${about}`
+      return timed(name, 'step', store.tid, { batch: store.batch }, () => call(...args)).finally(() => {
+        store.stepEnd = performance.now()
+      })
+    }
+  }
+  gpu.onUnit = (label, ms) => {
+    const end = performance.now()
+    const batch = context.getStore()?.batch
+    complete(label, 'unit', UNITS_ROW, end - ms, end, { batch })
+  }
+  for (const [method, rows] of [
+    ['upload', transferRows.up],
+    ['download', transferRows.down],
+  ]) {
+    const call = gpu[method].bind(gpu)
+    gpu[method] = (...args) => {
+      const bytes = args.find((arg) => ArrayBuffer.isView(arg))?.byteLength ?? args[2]
+      return onRow(rows, method, 'transfer', { batch: context.getStore()?.batch, bytes }, () => call(...args))
+    }
+  }
+  let most = 0
+  const allocate = gpu.allocate.bind(gpu)
+  gpu.allocate = async (...args) => {
+    const buffer = await allocate(...args)
+    if (gpu.allocatedBytes > most) {
+      most = gpu.allocatedBytes
+      write({ name: 'device memory', ph: 'C', tid: 0, ts: wallMicroseconds(performance.now()), args: { bytes: most } })
+    }
+    return buffer
+  }
+}
+
+const create = WebGpuDevice.create
+WebGpuDevice.create = async (options) => {
+  const device = await create.call(WebGpuDevice, options)
+  watch(device)
+  return device
+}
+const { read } = SrsFile.prototype
+SrsFile.prototype.read = function (query, first, count) {
+  const args = { batch: context.getStore()?.batch, bytes: count * this.layout.queries[query].pointBytes }
+  return onRow(transferRows.read, `read ${query}`, 'transfer', args, () => read.call(this, query, first, count))
+}
+
+/** What a batch is made of; short answers such as `receive` would only fill the file. */
+const CALLS = ['start', 'selfTest', 'proveBatch', 'warm', 'forget', 'close']
+const functions = deviceFunctions(endProcess)
+serveProcess({ ...functions, ...Object.fromEntries(CALLS.map((name) => [name, traced(name, functions[name])])) })
