@@ -26,13 +26,14 @@ import {
   resolveOptions,
   resolveSignal,
 } from './options.ts'
+import { orAborted } from './params/waiting.ts'
 import { type Clock, type Job, SYSTEM_CLOCK } from './queue/job.ts'
 import { JobDesk } from './queue/job-desk.ts'
 import { jobResult } from './queue/job-result.ts'
 import { proveJob } from './queue/prove-job.ts'
 import type { PartitionSteps } from './queue/prove-partition.ts'
 import { reportedSteps } from './queue/reported-steps.ts'
-import { afterGrace, armDeadline, orAborted, settledSoonAfterAbort, stopped } from './queue/stopping.ts'
+import { afterGrace, armDeadline, settledSoonAfterAbort, stopped } from './queue/stopping.ts'
 import { SynthesisScheduler } from './queue/synthesis-scheduler.ts'
 import type { Ticket, WaitOptions } from './queue/ticket.ts'
 import { verifyJob } from './queue/verify-job.ts'

@@ -18,11 +18,13 @@ type ToChild =
 type FromChild =
   | { readonly kind: 'reply'; readonly id: number; readonly reply: Reply }
   | { readonly kind: 'progress'; readonly id: number; readonly share: number }
+  | { readonly kind: 'note'; readonly id: number; readonly message: string }
 
 interface PendingCall {
   readonly settle: (reply: Reply) => void
   readonly fail: (error: WorkerExitedError) => void
   readonly onProgress: CallOptions['onProgress']
+  readonly onNote: CallOptions['onNote']
 }
 
 /** Of what a dying process printed, the end is told in its error. */
@@ -56,7 +58,8 @@ export class ProcessLink<F extends WorkerFunctions> implements Link<F> {
     this.#child.on('message', (message: FromChild) => {
       const call = this.#calls.get(message.id)
       if (message.kind === 'reply') call?.settle(message.reply)
-      else call?.onProgress?.(message.share)
+      else if (message.kind === 'progress') call?.onProgress?.(message.share)
+      else call?.onNote?.(message.message)
     })
     this.exited = new Promise((resolve) => {
       const end = (how: string, cause?: unknown): void => {
@@ -82,7 +85,7 @@ export class ProcessLink<F extends WorkerFunctions> implements Link<F> {
     args: Parameters<F[M]>[0],
     options: CallOptions = {},
   ): Promise<Awaited<ReturnType<F[M]>>> {
-    const { signal, onProgress } = options
+    const { signal, onProgress, onNote } = options
     signal?.throwIfAborted()
     if (this.#gone !== undefined) throw this.#gone
     const id = this.#calledSoFar++
@@ -93,7 +96,7 @@ export class ProcessLink<F extends WorkerFunctions> implements Link<F> {
     }
     signal?.addEventListener('abort', abort, { once: true })
     try {
-      const replied = new Promise<Reply>((settle, fail) => this.#calls.set(id, { settle, fail, onProgress }))
+      const replied = new Promise<Reply>((settle, fail) => this.#calls.set(id, { settle, fail, onProgress, onNote }))
       this.#send({ kind: 'call', id, method, args })
       const reply = await replied
       signal?.throwIfAborted()
@@ -132,8 +135,10 @@ export function serveProcess(functions: WorkerFunctions): void {
     if (message.kind === 'abort') return running.get(id)?.abort()
     const controller = new AbortController()
     running.set(id, controller)
-    const tell = (share: number): void => send({ kind: 'progress', id, share })
-    const reply = await answer(functions, message.method, message.args, controller.signal, tell)
+    const reply = await answer(functions, message.method, message.args, controller.signal, {
+      progress: (share) => send({ kind: 'progress', id, share }),
+      note: (text) => send({ kind: 'note', id, message: text }),
+    })
     running.delete(id)
     send({ kind: 'reply', id, reply })
   })

@@ -17,7 +17,10 @@ export type Reply = { readonly ok: true; readonly value: unknown } | { readonly 
 /** The one function that a worker exposes. */
 type Dispatch = (method: string, args: unknown, port: MessagePort) => Promise<Reply>
 
-type PortMessage = { readonly kind: 'abort' } | { readonly kind: 'progress'; readonly share: number }
+type PortMessage =
+  | { readonly kind: 'abort' }
+  | { readonly kind: 'progress'; readonly share: number }
+  | { readonly kind: 'note'; readonly message: string }
 
 /**
  * Functions of a worker: one argument that survives structured clone, and what the work reports to and obeys. Large values lie in
@@ -44,6 +47,14 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /** The share (0 to 1) of the call that is done. */
   readonly onProgress?: ((share: number) => void) | undefined
+  /** Something for the log that is no reason to fail. */
+  readonly onNote?: ((message: string) => void) | undefined
+}
+
+/** What a running call sends back before its reply. */
+export interface Tellings {
+  progress(share: number): void
+  note(message: string): void
 }
 
 /** Calls to a worker, whatever it runs in. */
@@ -120,7 +131,7 @@ export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
     args: Parameters<F[M]>[0],
     options: CallOptions = {},
   ): Promise<Awaited<ReturnType<F[M]>>> {
-    const { signal, onProgress } = options
+    const { signal, onProgress, onNote } = options
     signal?.throwIfAborted()
     if (this.#gone !== undefined) throw this.#gone
     const { port1: own, port2: theirs } = new MessageChannel()
@@ -129,9 +140,10 @@ export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
       own.postMessage({ kind: 'abort' } satisfies PortMessage)
       stopTimer = setTimeout(() => void this.terminate(), STOP_LIMIT_MS)
     }
-    if (onProgress !== undefined) {
+    if (onProgress !== undefined || onNote !== undefined) {
       own.on('message', (message: PortMessage) => {
-        if (message.kind === 'progress') onProgress(message.share)
+        if (message.kind === 'progress') onProgress?.(message.share)
+        if (message.kind === 'note') onNote?.(message.message)
       })
     }
     signal?.addEventListener('abort', abort, { once: true })
@@ -191,8 +203,11 @@ export function serveWorker(functions: WorkerFunctions): void {
     port.on('message', (message: PortMessage) => {
       if (message.kind === 'abort') controller.abort()
     })
-    const tell = (share: number): void => port.postMessage({ kind: 'progress', share } satisfies PortMessage)
-    const reply = await answer(functions, method, args, controller.signal, tell)
+    const send = (message: PortMessage): void => port.postMessage(message)
+    const reply = await answer(functions, method, args, controller.signal, {
+      progress: (share) => send({ kind: 'progress', share }),
+      note: (message) => send({ kind: 'note', message }),
+    })
     port.close()
     return reply
   }
@@ -205,7 +220,7 @@ export async function answer(
   method: string,
   args: unknown,
   signal: AbortSignal,
-  tell: (share: number) => void,
+  tell: Tellings,
 ): Promise<Reply> {
   let sentAt = 0
   const run: Run = {
@@ -214,8 +229,9 @@ export async function answer(
       const now = performance.now()
       if (now - sentAt < PROGRESS_INTERVAL_MS) return
       sentAt = now
-      tell(share)
+      tell.progress(share)
     },
+    note: (message) => tell.note(message),
   }
   try {
     const known = functions[method] as ((args: unknown, run: Run) => unknown) | undefined

@@ -16,6 +16,8 @@ export interface Run {
   readonly urgent?: boolean | undefined
   /** Called after each unit of device work, with the share (0 to 1) of this call that is done. */
   unit(share: number): void
+  /** Something for the log that is no reason to fail. */
+  note?(message: string): void
 }
 
 /** A circuit's shape as loaded on a device; shared by all partitions. */

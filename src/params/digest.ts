@@ -7,7 +7,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import { type FileHandle, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { asError } from '../errors.ts'
 import type { ReadRun } from './parameters-location.ts'
+import { answered, closeFile, orAborted } from './waiting.ts'
 
 /** Bytes hashed at once: about 4 ms of the calling thread. */
 const CHUNK_BYTES = 4 * 2 ** 20
@@ -18,15 +20,18 @@ export function bytesDigest(bytes: Uint8Array): string {
 
 /**
  * Reads a whole file and hashes it, yielding to other work after every chunk.
+ * @param file its path, for errors
+ * @throws {SrsUnavailableError} the file does not answer
  * @throws `run.signal.reason` once the signal aborts
  */
-export async function handleDigest(handle: FileHandle, run: ReadRun): Promise<string> {
+export async function handleDigest(handle: FileHandle, file: string, run: ReadRun): Promise<string> {
   const hash = createHash('blake2b512')
   const { size } = await handle.stat()
   const buffer = new Uint8Array(Math.min(CHUNK_BYTES, Math.max(size, 1)))
   for (let at = 0; ; ) {
     run.signal.throwIfAborted()
-    const { bytesRead } = await handle.read(buffer, 0, buffer.length, at)
+    const reading = handle.read(buffer, 0, buffer.length, at)
+    const { bytesRead } = await answered(file, reading, { signal: run.signal, limitMs: run.answerMs })
     if (bytesRead === 0) break
     hash.update(buffer.subarray(0, bytesRead))
     at += bytesRead
@@ -46,6 +51,12 @@ type Memo = Record<string, MemoEntry>
 
 const MEMO_VERSION = 1
 
+/** How long to wait for the memo, and for a file that it names: it saves time, or it is not worth waiting for. */
+const MEMO_LIMIT_MS = 5_000
+
+/** What remembering reports to. */
+type MemoRun = Pick<ReadRun, 'note' | 'answerMs'>
+
 /**
  * The file that remembers digests: in $XDG_CACHE_HOME, else in ~/.cache.
  * @throws the system's error if there is no home
@@ -54,35 +65,43 @@ export function memoFile(): string {
   return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'wgzk', 'digests.json')
 }
 
-/** Digest of a file, from the memo where path, size and modification time are those of an earlier reading. */
+/**
+ * Digest of a file, from the memo where path, size and modification time are those of an earlier reading.
+ * @throws the system's error; {@link SrsUnavailableError} if the file does not answer
+ * @throws `run.signal.reason` once the signal aborts
+ */
 export async function fileDigest(path: string, run: ReadRun): Promise<string> {
   const key = resolve(path)
-  const { size, mtimeNs } = await stat(path, { bigint: true })
-  const known = (await readMemo())[key]
+  const { signal, answerMs: limitMs } = run
+  const { size, mtimeNs } = await answered(path, stat(path, { bigint: true }), { signal, limitMs })
+  const known = (await orAborted(readMemo(memoLimit(run)), signal))[key]
   if (known?.bytes === Number(size) && known.mtime === String(mtimeNs)) return known.digest
-  const handle = await open(path)
+  const handle = await answered(path, open(path), { signal, limitMs, late: closeFile })
   try {
-    const digest = await handleDigest(handle, run)
-    const after = await handle.stat({ bigint: true })
+    const digest = await handleDigest(handle, path, run)
+    const after = await answered(path, handle.stat({ bigint: true }), { signal, limitMs })
     // A file that was written to meanwhile has a digest of nothing in particular.
     if (after.size === size && after.mtimeNs === mtimeNs) {
-      await remember(key, { bytes: Number(size), mtime: String(mtimeNs), digest })
+      await remember(key, { bytes: Number(size), mtime: String(mtimeNs), digest }, run)
     }
     return digest
   } finally {
-    await handle.close()
+    await closeFile(handle)
   }
 }
 
 /** Remembers the digest of a file that was just written. */
-export async function rememberDigest(path: string, digest: string): Promise<void> {
+export async function rememberDigest(path: string, digest: string, run: MemoRun = {}): Promise<void> {
   const { size, mtimeNs } = await stat(path, { bigint: true })
-  await remember(resolve(path), { bytes: Number(size), mtime: String(mtimeNs), digest })
+  await remember(resolve(path), { bytes: Number(size), mtime: String(mtimeNs), digest }, run)
 }
 
-async function readMemo(): Promise<Memo> {
+const memoLimit = ({ answerMs = MEMO_LIMIT_MS }: MemoRun): number => Math.min(answerMs, MEMO_LIMIT_MS)
+
+async function readMemo(limitMs: number): Promise<Memo> {
   try {
-    const { version, files } = JSON.parse(await readFile(memoFile(), 'utf8'))
+    const file = memoFile()
+    const { version, files } = JSON.parse(await answered(file, readFile(file, 'utf8'), { limitMs }))
     return version === MEMO_VERSION && typeof files === 'object' && files !== null ? files : {}
   } catch {
     // None yet, or not ours: digests are computed again.
@@ -91,18 +110,42 @@ async function readMemo(): Promise<Memo> {
 }
 
 /** Never fails: without a memo the next start only takes longer. */
-async function remember(key: string, entry: MemoEntry): Promise<void> {
-  let temporary: string | undefined
+async function remember(key: string, entry: MemoEntry, run: MemoRun): Promise<void> {
+  const limitMs = memoLimit(run)
   try {
     // Throws where the user of the process has no home: a container that runs under any number.
     const file = memoFile()
-    temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`
-    await mkdir(dirname(file), { recursive: true })
-    const files = { ...(await readMemo()), [key]: entry }
-    await writeFile(temporary, JSON.stringify({ version: MEMO_VERSION, files }, undefined, 1))
-    // Renaming is atomic: another process sees the old file or the new one, and at worst one entry is lost.
-    await rename(temporary, file)
-  } catch {
-    if (temporary !== undefined) await rm(temporary, { force: true }).catch(() => {})
+    const kept = await present(await readMemo(limitMs), limitMs)
+    await answered(file, writeMemo(file, { ...kept, [key]: entry }), { limitMs })
+  } catch (error) {
+    run.note?.(`the digest of ${key} can't be remembered, and is computed again next time: ${asError(error).message}`)
   }
+}
+
+/** Renaming is atomic: another process sees the old file or the new one, and at worst one entry is lost. */
+async function writeMemo(file: string, files: Memo): Promise<void> {
+  const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`
+  await mkdir(dirname(file), { recursive: true })
+  try {
+    await writeFile(temporary, JSON.stringify({ version: MEMO_VERSION, files }, undefined, 1))
+    await rename(temporary, file)
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => {})
+    throw error
+  }
+}
+
+/** Entries of files that are still there: those of others would pile up for ever. */
+async function present(memo: Memo, limitMs: number): Promise<Memo> {
+  const gone = async (path: string): Promise<boolean> => {
+    try {
+      await answered(path, stat(path), { limitMs })
+      return false
+    } catch (error) {
+      // What does not answer, or may not be looked at now, may be back tomorrow.
+      return (error as NodeJS.ErrnoException).code === 'ENOENT'
+    }
+  }
+  const entries = await Promise.all(Object.entries(memo).map(async (entry) => ((await gone(entry[0])) ? [] : [entry])))
+  return Object.fromEntries(entries.flat())
 }

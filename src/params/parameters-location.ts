@@ -21,4 +21,10 @@ export interface ReadRun {
   readonly signal: AbortSignal
   /** The share (0 to 1) that is done. */
   unit(share: number): void
+  /** Something for the log that is no reason to fail. */
+  note?(message: string): void
+  /** Nothing was heard of the reading of this file for so long. */
+  stalled?(silentMs: number, file: string): void
+  /** How long one call to the file system may take. @default ANSWER_LIMIT_MS */
+  readonly answerMs?: number | undefined
 }

@@ -8,13 +8,14 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import type { CircuitShape } from '../circuit/shape.ts'
-import { SrsUnavailableError } from '../errors.ts'
+import { ProverError, SrsUnavailableError } from '../errors.ts'
 import { shapeFingerprint } from './development-marker.ts'
 import { bytesDigest, fileDigest } from './digest.ts'
 import { type ParamsLayout, paramsLayout, QUERIES, type Query } from './layout.ts'
 import type { ParametersLocation, ReadRun } from './parameters-location.ts'
 import type { SrsSource } from './srs-source.ts'
 import { parseVerifyingKey, type VerifyingKey } from './verifying-key.ts'
+import { answered, closeFile } from './waiting.ts'
 
 /** What identifies the content of an open file. */
 interface Identity {
@@ -30,6 +31,7 @@ export class SrsFile implements SrsSource {
   readonly development: boolean
   readonly #handle: FileHandle
   readonly #identity: Identity
+  readonly #answerMs: number | undefined
   #closed: Promise<void> | undefined
 
   private constructor(
@@ -38,6 +40,7 @@ export class SrsFile implements SrsSource {
     key: VerifyingKey,
     handle: FileHandle,
     identity: Identity,
+    answerMs: number | undefined,
   ) {
     this.name = located.paramsFile
     this.development = located.development
@@ -45,11 +48,12 @@ export class SrsFile implements SrsSource {
     this.key = key
     this.#handle = handle
     this.#identity = identity
+    this.#answerMs = answerMs
   }
 
   /**
    * Opens and checks parameters. `run` gets the progress of hashing, if that has to be done.
-   * @throws {SrsUnavailableError} a file is missing, truncated, of another circuit, or has a wrong digest
+   * @throws {SrsUnavailableError} a file is missing, truncated, of another circuit, has a wrong digest, or does not answer
    * @throws `run.signal.reason` once the signal aborts
    */
   static async open(located: ParametersLocation, shape: CircuitShape, run: ReadRun): Promise<SrsFile> {
@@ -57,19 +61,21 @@ export class SrsFile implements SrsSource {
     const file = located.paramsFile
     checkFingerprint(located, shape)
     const layout = paramsLayout(shape)
-    const vkBytes = await readVerifyingKeyFile(located)
-    const handle = await openFile(file)
+    const { signal, answerMs: limitMs } = run
+    const wait: Wait = { signal, limitMs }
+    const vkBytes = await readVerifyingKeyFile(located, wait)
+    const handle = await openFile(file, wait)
     try {
-      const { size, mtimeNs } = await handle.stat({ bigint: true })
-      await checkStructure(handle, file, Number(size), layout, vkBytes, located.vkFile)
+      const { size, mtimeNs } = await answered(file, handle.stat({ bigint: true }), { signal, limitMs })
+      await checkStructure(handle, file, Number(size), layout, vkBytes, located.vkFile, wait)
       const key = parseVerifyingKey(vkBytes, { file: located.vkFile, inputs: shape.inputs, trusted: true })
       const digest = await fileDigest(file, run)
       if (digest !== located.paramsDigest) throw wrongDigest(file, located.paramsDigest, digest)
-      const source = new SrsFile(located, layout, key, handle, { size, mtimeNs })
+      const source = new SrsFile(located, layout, key, handle, { size, mtimeNs }, limitMs)
       await source.#checkUnchanged()
       return source
     } catch (error) {
-      await handle.close()
+      await closeFile(handle)
       throw error
     }
   }
@@ -86,7 +92,8 @@ export class SrsFile implements SrsSource {
   }
 
   async #checkUnchanged(): Promise<void> {
-    const { size, mtimeNs, nlink } = await this.#handle.stat({ bigint: true })
+    const looking = this.#handle.stat({ bigint: true })
+    const { size, mtimeNs, nlink } = await answered(this.name, looking, { limitMs: this.#answerMs })
     const fail = (received: string): SrsUnavailableError =>
       new SrsUnavailableError(`parameters ${this.name}: ${received} while in use`, {
         details: { file: this.name, expected: 'an unchanged file', received },
@@ -97,7 +104,7 @@ export class SrsFile implements SrsSource {
   }
 
   close(): Promise<void> {
-    this.#closed ??= this.#handle.close()
+    this.#closed ??= closeFile(this.#handle)
     return this.#closed
   }
 }
@@ -106,15 +113,27 @@ export class SrsFile implements SrsSource {
  * Reads a verifying key alone, for verification: digest, lengths, points on the curve.
  * @param inputs public inputs of the circuit, ONE included, where they are known
  * @throws {SrsUnavailableError}
+ * @throws `signal.reason` once the signal aborts
  */
-export async function openVerifyingKey(located: ParametersLocation, inputs?: number): Promise<VerifyingKey> {
-  return parseVerifyingKey(await readVerifyingKeyFile(located), { file: located.vkFile, inputs, trusted: true })
+export async function openVerifyingKey(
+  located: ParametersLocation,
+  inputs?: number,
+  signal?: AbortSignal,
+): Promise<VerifyingKey> {
+  const bytes = await readVerifyingKeyFile(located, { signal })
+  return parseVerifyingKey(bytes, { file: located.vkFile, inputs, trusted: true })
 }
 
-async function readVerifyingKeyFile({ vkFile, vkDigest }: ParametersLocation): Promise<Uint8Array> {
-  const handle = await openFile(vkFile)
+/** How long to wait for each call to the file system. */
+interface Wait {
+  readonly signal?: AbortSignal | undefined
+  readonly limitMs?: number | undefined
+}
+
+async function readVerifyingKeyFile({ vkFile, vkDigest }: ParametersLocation, wait: Wait): Promise<Uint8Array> {
+  const handle = await openFile(vkFile, wait)
   try {
-    const bytes = new Uint8Array(await handle.readFile())
+    const bytes = new Uint8Array(await answered(vkFile, handle.readFile(), wait))
     const digest = bytesDigest(bytes)
     if (digest !== vkDigest) {
       // An empty file has a digest too, but its length says more.
@@ -123,14 +142,15 @@ async function readVerifyingKeyFile({ vkFile, vkDigest }: ParametersLocation): P
     }
     return bytes
   } finally {
-    await handle.close()
+    await closeFile(handle)
   }
 }
 
-async function openFile(file: string): Promise<FileHandle> {
+async function openFile(file: string, wait: Wait): Promise<FileHandle> {
   try {
-    return await open(file, constants.O_RDONLY)
+    return await answered(file, open(file, constants.O_RDONLY), { ...wait, late: closeFile })
   } catch (cause) {
+    if (ProverError.is(cause) || wait.signal?.aborted) throw cause
     const received = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'no file' : String((cause as Error).message)
     throw new SrsUnavailableError(`parameters ${file}: ${received}`, {
       details: { file, expected: 'a readable file', received },
@@ -146,10 +166,11 @@ async function checkStructure(
   layout: ParamsLayout,
   vkBytes: Uint8Array,
   vkFile: string,
+  wait: Wait,
 ): Promise<void> {
   if (vkBytes.length !== layout.vkBytes) throw wrongSize(vkFile, layout.vkBytes, vkBytes.length)
   if (size !== layout.fileBytes) throw wrongSize(file, layout.fileBytes, size)
-  const head = await readFully(handle, file, 0, layout.vkBytes)
+  const head = await readFully(handle, file, 0, layout.vkBytes, wait)
   if (Buffer.compare(head, vkBytes) !== 0) {
     throw new SrsUnavailableError(`parameters ${file}: begin with another verifying key than ${vkFile}`, {
       details: { file, expected: `the ${layout.vkBytes} bytes of ${vkFile}`, received: 'another verifying key' },
@@ -157,7 +178,7 @@ async function checkStructure(
   }
   for (const query of QUERIES) {
     const { offset, points } = layout.queries[query]
-    const field = await readFully(handle, file, offset - 4, 4)
+    const field = await readFully(handle, file, offset - 4, 4, wait)
     const length = new DataView(field.buffer).getUint32(0, false)
     if (length !== points) {
       throw new SrsUnavailableError(`parameters ${file}: section ${query} has ${length} points instead of ${points}`, {
@@ -167,10 +188,17 @@ async function checkStructure(
   }
 }
 
-async function readFully(handle: FileHandle, file: string, position: number, length: number): Promise<Uint8Array> {
+async function readFully(
+  handle: FileHandle,
+  file: string,
+  position: number,
+  length: number,
+  wait?: Wait,
+): Promise<Uint8Array> {
   const bytes = new Uint8Array(length)
   for (let at = 0; at < length; ) {
-    const { bytesRead } = await handle.read(bytes, at, length - at, position + at)
+    const reading = handle.read(bytes, at, length - at, position + at)
+    const { bytesRead } = await (wait === undefined ? reading : answered(file, reading, wait))
     if (bytesRead === 0) {
       throw new SrsUnavailableError(`parameters ${file}: end at byte ${position + at}`, {
         details: { file, expected: `at least ${position + length} bytes`, received: `${position + at} bytes` },

@@ -62,13 +62,3 @@ export function settledSoonAfterAbort<T>(work: Promise<T>, signal: AbortSignal):
     work.then(resolve, reject).finally(ended)
   })
 }
-
-/** Waits for something that holds nothing and can't be stopped, but no longer than until the signal aborts. */
-export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const aborted = (): void => reject(signal.reason)
-    if (signal.aborted) aborted()
-    signal.addEventListener('abort', aborted, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', aborted))
-  })
-}

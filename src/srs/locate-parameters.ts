@@ -2,11 +2,12 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { CircuitId } from '../circuit/circuit-id.ts'
-import { DevelopmentParametersError, SrsUnavailableError } from '../errors.ts'
+import { DevelopmentParametersError, ProverError, SrsUnavailableError } from '../errors.ts'
 import { parameterDirectory } from '../options.ts'
 import { parseMarker } from '../params/development-marker.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
 import { developmentFileNames, publishedParameters } from '../params/published.ts'
+import { answered } from '../params/waiting.ts'
 
 export interface LocateOptions {
   /** Folder of the files. @default process.env.FIL_PROOFS_PARAMETER_CACHE, else /var/tmp/filecoin-proof-parameters */
@@ -19,7 +20,7 @@ export interface LocateOptions {
 
 /**
  * Finds the files of a circuit. Reads nothing but the marker of development parameters.
- * @throws {SrsUnavailableError} there are none; `details.file` is where the published one should be
+ * @throws {SrsUnavailableError} there are none, `details.file` is where the published one should be; or the folder does not answer
  * @throws {DevelopmentParametersError} only development parameters are there, and they are not allowed
  */
 export async function locateParameters(circuitId: CircuitId, options: LocateOptions = {}): Promise<ParametersLocation> {
@@ -61,7 +62,8 @@ export async function locateParameters(circuitId: CircuitId, options: LocateOpti
   const markerFile = join(directory, names.markerFile)
   await requireFile(vkFile, `the verifying key of ${circuitId}`)
   await requireFile(markerFile, `the marker of development parameters of ${circuitId}`)
-  const marker = parseMarker(await readFile(markerFile, 'utf8'), markerFile, circuitId)
+  const text = await answered(markerFile, readFile(markerFile, 'utf8'))
+  const marker = parseMarker(text, markerFile, circuitId)
   return {
     circuitId,
     development: true,
@@ -73,10 +75,12 @@ export async function locateParameters(circuitId: CircuitId, options: LocateOpti
   }
 }
 
+/** @throws {SrsUnavailableError} the file system does not answer */
 async function exists(path: string): Promise<boolean> {
   try {
-    return (await stat(path)).isFile()
-  } catch {
+    return (await answered(path, stat(path))).isFile()
+  } catch (error) {
+    if (ProverError.is(error)) throw error
     return false
   }
 }

@@ -7,6 +7,7 @@
  */
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import type { ReadRun } from '../params/parameters-location.ts'
+import { orAborted } from '../params/waiting.ts'
 
 /** What a load gives. */
 export interface SrsResource {
@@ -49,7 +50,7 @@ export interface SrsEntryStatus {
 interface Entry<R> {
   readonly loading: Promise<R>
   readonly controller: AbortController
-  readonly listeners: Set<(share: number) => void>
+  readonly listeners: Set<ReadRun>
   resource: R | undefined
   references: number
   lastUsed: number
@@ -73,10 +74,10 @@ export class SrsStore<R extends SrsResource> {
     run.signal.throwIfAborted()
     const entry = this.#entries.get(circuitId) ?? this.#load(circuitId)
     entry.references++
-    const listener = (share: number): void => run.unit(share)
+    const listener: ReadRun = { ...run }
     entry.listeners.add(listener)
     try {
-      const resource = await settledOrAborted(entry.loading, run.signal)
+      const resource = await orAborted(entry.loading, run.signal)
       let released = false
       return {
         resource,
@@ -97,13 +98,19 @@ export class SrsStore<R extends SrsResource> {
   #load(circuitId: CircuitId): Entry<R> {
     this.#emit(circuitId, 'loading', 0)
     const controller = new AbortController()
-    const listeners = new Set<(share: number) => void>()
-    const unit = (share: number): void => {
-      for (const listener of listeners) listener(share)
+    const listeners = new Set<ReadRun>()
+    const run: ReadRun = {
+      signal: controller.signal,
+      unit: (share) => {
+        for (const listener of listeners) listener.unit(share)
+      },
+      stalled: (silentMs, file) => {
+        for (const listener of listeners) listener.stalled?.(silentMs, file)
+      },
     }
     const load = async (): Promise<R> => {
       try {
-        const resource = await this.#options.load(circuitId, { signal: controller.signal, unit })
+        const resource = await this.#options.load(circuitId, run)
         if (controller.signal.aborted) {
           await resource.release()
           throw controller.signal.reason
@@ -182,19 +189,5 @@ export class SrsStore<R extends SrsResource> {
 
   #emit(circuitId: CircuitId, state: SrsStoreEvent['state'], bytes: number): void {
     this.#options.onEvent?.({ circuitId, state, bytes })
-  }
-}
-
-/** Waits for a promise, but no longer than until the signal aborts. */
-async function settledOrAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  let onAbort = (): void => {}
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
-  })
-  try {
-    return await Promise.race([promise, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
   }
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { bytesDigest, fileDigest, memoFile } from '../../src/params/digest.ts'
@@ -46,4 +46,25 @@ test('a cache that can not be written, or holds something else, is done without'
   }
   vi.stubEnv('XDG_CACHE_HOME', file)
   expect(await fileDigest(file, run)).toBe(bytesDigest(bytes))
+})
+
+test('entries of files that are gone leave when the next is remembered', async () => {
+  const other = join(directory, 'other.params')
+  writeFileSync(other, bytes)
+  await fileDigest(file, run)
+  await fileDigest(other, run)
+  const remembered = (): string[] => Object.keys(JSON.parse(readFileSync(memoFile(), 'utf8')).files)
+  expect(remembered()).toEqual([file, other])
+  rmSync(file)
+  const third = join(directory, 'third.params')
+  writeFileSync(third, bytes)
+  await fileDigest(third, run)
+  expect(remembered()).toEqual([other, third])
+})
+
+test('a memo that can not be written is told of, and no reason to fail', async () => {
+  vi.stubEnv('XDG_CACHE_HOME', file)
+  const notes: string[] = []
+  expect(await fileDigest(file, { ...run, note: (message) => notes.push(message) })).toBe(bytesDigest(bytes))
+  expect(notes).toEqual([expect.stringMatching(/^the digest of .*file\.params can't be remembered.*ENOTDIR/)])
 })

@@ -1,0 +1,66 @@
+/**
+ * Waiting for what can't be stopped: above all for the file system, where a call to a server that is gone, or to a disk that dies, returns
+ * late or never. The call itself goes on; nobody waits for it any longer.
+ */
+import type { FileHandle } from 'node:fs/promises'
+import { SrsUnavailableError } from '../errors.ts'
+
+/** Longer than any disk takes for one call, and shorter than a device may be silent, so that the file is told of and not the device. */
+export const ANSWER_LIMIT_MS = 90_000
+
+/** Closing a file takes no time, unless a call on it hangs. */
+const CLOSE_LIMIT_MS = 200
+
+/** Waits for something that holds nothing and can't be stopped, but no longer than until the signal aborts. */
+export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const aborted = (): void => reject(signal.reason)
+    if (signal.aborted) aborted()
+    signal.addEventListener('abort', aborted, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', aborted))
+  })
+}
+
+export interface AnswerOptions<T> {
+  readonly signal?: AbortSignal | undefined
+  /** @default ANSWER_LIMIT_MS */
+  readonly limitMs?: number | undefined
+  /** Gets what came when nobody waited for it any more: a handle is to be closed. */
+  readonly late?: ((value: T) => void) | undefined
+}
+
+/**
+ * Waits for the answer to one call to the file system.
+ * @throws {SrsUnavailableError} none came within the limit
+ * @throws `signal.reason` once the signal aborts
+ */
+export async function answered<T>(file: string, call: Promise<T>, options: AnswerOptions<T> = {}): Promise<T> {
+  const { signal, limitMs = ANSWER_LIMIT_MS, late } = options
+  let timer: NodeJS.Timeout | undefined
+  const silent = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const received = `no answer within ${limitMs} ms`
+      const details = { file, expected: 'a disk or file server that answers', received }
+      reject(new SrsUnavailableError(`${file}: ${received}`, { details }))
+    }, limitMs)
+  })
+  try {
+    const first = Promise.race([call, silent])
+    return await (signal === undefined ? first : orAborted(first, signal))
+  } catch (error) {
+    call.then(late, () => {})
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Closes a file, which waits for calls on it, but does not wait for one that hangs. */
+export async function closeFile(handle: FileHandle): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, CLOSE_LIMIT_MS)
+  })
+  await Promise.race([handle.close(), limit])
+  clearTimeout(timer)
+}

@@ -1,0 +1,116 @@
+/**
+ * A file system that does not answer, as a server that is gone: pipes that nobody writes to, which a call to open waits for. What can be
+ * told in time is told with the file's name, and no promise waits for the call.
+ */
+import { execFileSync } from 'node:child_process'
+import { closeSync, constants, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
+import { readdir, readlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { bytesDigest, fileDigest, memoFile } from '../../src/params/digest.ts'
+import type { ParametersLocation, ReadRun } from '../../src/params/parameters-location.ts'
+import { openVerifyingKey, SrsFile } from '../../src/params/srs-file.ts'
+import { answered, closeFile } from '../../src/params/waiting.ts'
+import { proverErrorOf } from '../support/expect-error.ts'
+import { delay } from '../support/fake-device.ts'
+import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
+import { tinyCircuit } from '../support/tiny-circuit.ts'
+
+const shape = tinyCircuit()
+const LIMIT_MS = 100
+
+let directory: string
+let pipes: string[]
+
+beforeEach(() => {
+  directory = temporaryDirectory()
+  pipes = []
+  vi.stubEnv('XDG_CACHE_HOME', join(directory, 'cache'))
+})
+afterEach(async () => {
+  vi.unstubAllEnvs()
+  // Calls that wait return, so that this process can end; what they opened is closed then.
+  for (const pipe of pipes) closeSync(openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK))
+  while ((await openHandles()).length > 0) await delay(5)
+  removeDirectory(directory)
+})
+
+function silentFile(name: string): string {
+  const path = join(directory, name)
+  execFileSync('mkfifo', [path])
+  pipes.push(path)
+  return path
+}
+
+/** Open handles of this process on files of the test's folder. */
+async function openHandles(): Promise<string[]> {
+  const names = existsSync('/proc/self/fd') ? await readdir('/proc/self/fd') : []
+  const targets = await Promise.all(names.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
+  return targets.filter((target) => target.startsWith(directory))
+}
+
+const run = (signal: AbortSignal = new AbortController().signal): ReadRun => ({
+  signal,
+  unit: () => {},
+  answerMs: LIMIT_MS,
+})
+
+function locationOf(files: { paramsFile: string; vkFile: string; vkDigest?: string }): ParametersLocation {
+  const { circuitId } = shape
+  return { circuitId, development: true, paramsDigest: '0'.repeat(32), vkDigest: '1'.repeat(32), ...files }
+}
+
+describe('a file that does not answer', () => {
+  test('fails the load by its name after a time, the key as well as the points', async () => {
+    const paramsFile = silentFile('a.params')
+    const vkFile = join(directory, 'a.vk')
+    writeFileSync(vkFile, 'key')
+    const vkDigest = bytesDigest(Buffer.from('key'))
+    const points = await proverErrorOf(() => SrsFile.open(locationOf({ paramsFile, vkFile, vkDigest }), shape, run()))
+    expect(points).toMatchObject({ code: 'ERR_SRS_UNAVAILABLE', retryable: true, details: { file: paramsFile } })
+    expect(points.message).toContain(`no answer within ${LIMIT_MS} ms`)
+
+    const silentKey = silentFile('b.vk')
+    const key = await proverErrorOf(() => SrsFile.open(locationOf({ paramsFile, vkFile: silentKey }), shape, run()))
+    expect(key).toMatchObject({ code: 'ERR_SRS_UNAVAILABLE', details: { file: silentKey } })
+  })
+
+  test('keeps nobody who aborts waiting', async () => {
+    const vkFile = silentFile('a.vk')
+    const paramsFile = join(directory, 'a.params')
+    const abort = new AbortController()
+    const opening = [
+      SrsFile.open(locationOf({ paramsFile, vkFile }), shape, { ...run(abort.signal), answerMs: 60_000 }),
+      openVerifyingKey(locationOf({ paramsFile, vkFile }), undefined, abort.signal),
+      fileDigest(vkFile, { ...run(abort.signal), answerMs: 60_000 }),
+    ]
+    const settled = Promise.allSettled(opening)
+    await delay(30)
+    const from = performance.now()
+    abort.abort('enough')
+    expect(await settled).toEqual(Array(3).fill({ status: 'rejected', reason: 'enough' }))
+    expect(performance.now() - from).toBeLessThan(100)
+  })
+
+  test('is closed when it answers after all', async () => {
+    const pipe = silentFile('late.params')
+    const { open } = await import('node:fs/promises')
+    const error = await proverErrorOf(() => answered(pipe, open(pipe), { limitMs: LIMIT_MS, late: closeFile }))
+    expect(error.code).toBe('ERR_SRS_UNAVAILABLE')
+    const writer = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK)
+    await delay(50)
+    closeSync(writer)
+    expect(await openHandles()).toEqual([])
+  })
+
+  test('that remembers digests is done without', async () => {
+    mkdirSync(join(directory, 'cache', 'wgzk'), { recursive: true })
+    silentFile(join('cache', 'wgzk', 'digests.json'))
+    expect(existsSync(memoFile())).toBe(true)
+    const file = join(directory, 'file.params')
+    writeFileSync(file, 'parameters')
+    const from = performance.now()
+    expect(await fileDigest(file, run())).toBe(bytesDigest(Buffer.from('parameters')))
+    expect(performance.now() - from).toBeGreaterThanOrEqual(LIMIT_MS)
+  })
+})
