@@ -3,8 +3,10 @@
  * elements, so that an element's shard is the top bits of its index. A kernel that reads anywhere gets all of them, at most
  * {@link MAX_SHARDS}; one that works along the index gets one shard a dispatch.
  */
+import type { Commands } from './commands.ts'
 import type { Gpu } from './gpu.ts'
 
+/** Bytes of a scalar. */
 export const ELEMENT_BYTES = 32
 
 /** Shards that a kernel binds at once: with as many tables and results, what the default limit of 8 storage buffers allows. */
@@ -20,8 +22,26 @@ export interface ShardRange {
   readonly at: number
 }
 
+/** How elements are spread: what a kernel that reads all of them is composed for. */
+export interface ShardLayout {
+  readonly shards: number
+  /** log2 of the elements of each shard but the last. */
+  readonly log2: number
+}
+
+/** Elements in one buffer. */
+export const ONE_SHARD: ShardLayout = { shards: 1, log2: 0 }
+
 /** log2 of the elements that one binding holds. */
-export const shardLog2 = (gpu: Gpu): number => Math.floor(Math.log2(gpu.bindingBytes / ELEMENT_BYTES))
+export const shardLog2 = ({ bindingBytes }: Pick<Gpu, 'bindingBytes'>): number =>
+  Math.floor(Math.log2(bindingBytes / ELEMENT_BYTES))
+
+/** How `count` elements are spread on a device. */
+export function layoutOf(gpu: Pick<Gpu, 'bindingBytes'>, count: number): ShardLayout {
+  const log2 = shardLog2(gpu)
+  const shards = Math.max(1, Math.ceil(count / 2 ** log2))
+  return shards === 1 ? ONE_SHARD : { shards, log2 }
+}
 
 export class Elements {
   readonly count: number
@@ -55,6 +75,10 @@ export class Elements {
     return new Elements(gpu, count, log2, shards)
   }
 
+  get layout(): ShardLayout {
+    return layoutOf(this.#gpu, this.count)
+  }
+
   /** Elements in shard `k`. */
   shardCount(k: number): number {
     return Math.min(2 ** this.shardLog2, this.count - k * 2 ** this.shardLog2)
@@ -72,6 +96,26 @@ export class Elements {
       at += part
     }
     return ranges
+  }
+
+  /** Copies elements `first` up to `first + count` to where others begin: elements, or one buffer. */
+  recordCopy(commands: Commands, first: number, count: number, to: Elements | GPUBuffer, toFirst: number): void {
+    for (const { buffer, first: within, count: part, at } of this.ranges(first, count)) {
+      const targets =
+        to instanceof Elements
+          ? to.ranges(toFirst + at, part)
+          : [{ buffer: to, first: toFirst + at, count: part, at: 0 }]
+      for (const target of targets) {
+        const from = (within + target.at) * ELEMENT_BYTES
+        commands.copy(buffer, from, target.buffer, target.first * ELEMENT_BYTES, target.count * ELEMENT_BYTES)
+      }
+    }
+  }
+
+  /** Fills elements `first` up to `first + count` with zeros. */
+  recordClear(commands: Commands, first: number, count: number): void {
+    for (const { buffer, first: within, count: part } of this.ranges(first, count))
+      commands.clear(buffer, within * ELEMENT_BYTES, part * ELEMENT_BYTES)
   }
 
   release(): void {

@@ -3,8 +3,10 @@
  * The load is what the self-test has compiled already: transforms of a small domain, one short submission after another.
  */
 import { BufferSet } from './buffer-set.ts'
+import { Elements } from './elements.ts'
 import type { Gpu } from './gpu.ts'
-import { Domain, ELEMENT_BYTES } from './ntt/transform.ts'
+import { Domain } from './ntt/transform.ts'
+import { recordSteps } from './step.ts'
 
 /** 512 KiB of elements. */
 const LOG2_SIZE = 14
@@ -19,12 +21,13 @@ export async function keepBusy(gpu: Gpu, signal: AbortSignal): Promise<void> {
   try {
     const domain = set.own(await Domain.create(gpu, LOG2_SIZE))
     // What its elements are does not matter.
-    const elements = await set.allocate(2 ** LOG2_SIZE * ELEMENT_BYTES, 'warm-up')
+    const { shards } = set.own(await Elements.allocate(gpu, 2 ** LOG2_SIZE, 'warm-up'))
+    const steps = domain.analysis(shards)
     let transforms = 1
     while (!signal.aborted) {
       const from = performance.now()
       const commands = gpu.commands('warm-up')
-      for (let k = 0; k < transforms; k++) domain.recordAnalysis(commands, elements, false)
+      for (let k = 0; k < transforms; k++) recordSteps(commands, steps)
       await commands.submit()
       const ms = performance.now() - from
       if (ms < LEAST_MS && transforms < MOST_TRANSFORMS) transforms *= 2

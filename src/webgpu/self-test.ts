@@ -10,10 +10,12 @@ import { FR_BYTES, FR_MODULUS, frAdd, frMul, frWriteBytes } from '../field/fr.ts
 import type { Run } from '../groth16/proving-device.ts'
 import { BufferSet } from './buffer-set.ts'
 import { importPoints } from './curve/import-points.ts'
+import { ELEMENT_BYTES } from './elements.ts'
 import type { Gpu } from './gpu.ts'
 import { multiexp } from './msm/multiexp.ts'
-import { Domain, ELEMENT_BYTES } from './ntt/transform.ts'
+import { Domain } from './ntt/transform.ts'
 import { FR, mod, unpackDigits } from './prelude/digit-field.ts'
+import { recordSteps } from './step.ts'
 
 /** More than one pass of the transform's 8 levels. */
 const LOG2_SIZE = 9
@@ -70,14 +72,14 @@ async function testTransform(gpu: Gpu): Promise<void> {
       return Array.from({ length: size }, (_, i) => mod(unpackDigits(words.subarray(8 * i, 8 * i + 8), FR), FR_MODULUS))
     }
     const analysis = gpu.commands('self-test: analysis')
-    domain.recordAnalysis(analysis, elements, true)
+    recordSteps(analysis, domain.analysis([elements], true))
     await analysis.submit()
     for (const [at, got] of (await read()).entries()) {
       const expected = frMul(coefficients.get(reversed(at)) ?? 0n, BigInt(size))
       if (got !== expected) throw wrong(gpu, 'a transform')
     }
     const synthesis = gpu.commands('self-test: synthesis')
-    domain.recordSynthesis(synthesis, elements)
+    recordSteps(synthesis, domain.synthesis([elements]))
     await synthesis.submit()
     for (const [i, got] of (await read()).entries()) {
       if (got !== frMul(values[i] as bigint, BigInt(size))) throw wrong(gpu, 'an inverse transform')

@@ -8,19 +8,27 @@ import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
 import { shortSum } from '../cpu/local-kernels.ts'
 import { GpuDeviceLostError, SrsUnavailableError, UnsupportedProofError } from '../errors.ts'
 import { ownHandle } from '../groth16/own-handle.ts'
-import type { Assignment, DevicePoints, DeviceShape, ProvingDevice, Run, ShortSum } from '../groth16/proving-device.ts'
+import type {
+  Assignment,
+  DevicePoints,
+  DeviceShape,
+  ProvingDevice,
+  ReadPoints,
+  Run,
+  ShortSum,
+} from '../groth16/proving-device.ts'
 import type { Query } from '../params/layout.ts'
 import { GpuAssignment } from './assignment/gpu-assignment.ts'
 import { GpuShape } from './assignment/gpu-shape.ts'
 import { ROW_KERNELS } from './assignment/row-kernels.ts'
 import { fixedBaseMultiples } from './curve/fixed-base.ts'
-import { encodedBytes, IMPORT_KERNEL, importPoints } from './curve/import-points.ts'
+import { encodedBytes, IMPORT_KERNEL, streamPoints } from './curve/import-points.ts'
+import { ELEMENT_BYTES } from './elements.ts'
 import { Gpu } from './gpu.ts'
 import { keepBusy } from './keep-busy.ts'
 import type { Kernel } from './kernel.ts'
 import { maxPoints, multiexp, multiexpKernels } from './msm/multiexp.ts'
 import { QUOTIENT_KERNELS } from './ntt/quotient.ts'
-import { ELEMENT_BYTES } from './ntt/transform.ts'
 import type { AdapterInfo, OpenGpuOptions } from './open-gpu.ts'
 import { runSelfTest } from './self-test.ts'
 
@@ -132,28 +140,19 @@ export class WebGpuDevice implements ProvingDevice {
     await ownHandle(GpuAssignment, assignment).quotient(run)
   }
 
-  async loadPoints(group: 'g1' | 'g2', bytes: Uint8Array, run: Run): Promise<DevicePoints> {
-    const count = bytes.byteLength / encodedBytes(group)
-    const encoded = await this.gpu.allocate(bytes.byteLength, 'encoded points')
+  async loadPoints(group: 'g1' | 'g2', count: number, read: ReadPoints, run: Run): Promise<DevicePoints> {
+    const buffer = await this.gpu.allocate(count * encodedBytes(group), 'points')
     try {
-      const buffer = await this.gpu.allocate(bytes.byteLength, 'points')
-      try {
-        await this.gpu.upload(encoded, 0, bytes)
-        run.signal.throwIfAborted()
-        const bad = await importPoints(this.gpu, group, encoded, buffer, count)
-        if (bad !== undefined) {
-          throw new SrsUnavailableError(`Point ${bad} of a range of parameters is not a finite point on the curve.`, {
-            details: { expected: 'a point on the curve', received: String(bad) },
-          })
-        }
-        run.unit(1)
-        return new GpuPoints(this.gpu, group, count, buffer)
-      } catch (error) {
-        this.gpu.release(buffer)
-        throw error
+      const bad = await streamPoints(this.gpu, group, count, read, buffer, run)
+      if (bad !== undefined) {
+        throw new SrsUnavailableError(`Point ${bad} of a range of parameters is not a finite point on the curve.`, {
+          details: { expected: 'a point on the curve', received: String(bad) },
+        })
       }
-    } finally {
-      this.gpu.release(encoded)
+      return new GpuPoints(this.gpu, group, count, buffer)
+    } catch (error) {
+      this.gpu.release(buffer)
+      throw error
     }
   }
 

@@ -2,7 +2,8 @@
  * Checks of kernels are plain functions, so that the same ones run under vitest on a software adapter and, by
  * `node test/gpu/run.js`, on a machine that has a GPU and nothing else.
  */
-import type { Gpu } from '../../src/webgpu/gpu.ts'
+import { ELEMENT_BYTES, Elements } from '../../src/webgpu/elements.ts'
+import { Gpu } from '../../src/webgpu/gpu.ts'
 
 /** Throws where a kernel's result differs from the bigint reference. */
 export type Check = (gpu: Gpu) => Promise<void>
@@ -42,6 +43,45 @@ export async function dirtyBuffer(gpu: Gpu, bytes: number, label: string): Promi
   const buffer = await gpu.allocate(bytes, label)
   await gpu.upload(buffer, 0, new Uint8Array(buffer.size).fill(0xff))
   return buffer
+}
+
+/**
+ * The check on a device of its own whose bindings hold 2^log2 scalars, so that small polynomials take several shards as large ones do
+ * on a real adapter.
+ */
+export const withShards =
+  (log2: number, check: Check): Check =>
+  async ({ info, limits }) => {
+    const { maxStorageBufferBindingSize, maxBufferSize } = limits
+    const gpu = await Gpu.open({
+      allowSoftware: info.software,
+      requiredLimits: { maxStorageBufferBindingSize, maxBufferSize },
+      bindingBytes: ELEMENT_BYTES * 2 ** log2,
+    })
+    try {
+      await check(gpu)
+    } finally {
+      await gpu.close()
+    }
+  }
+
+/** Scalars over shards that held 0xFF before. */
+export async function elementsOf(gpu: Gpu, words: Uint32Array, label: string): Promise<Elements> {
+  const elements = await Elements.allocate(gpu, (4 * words.length) / ELEMENT_BYTES, label)
+  for (const shard of elements.shards) await gpu.upload(shard, 0, new Uint8Array(shard.size).fill(0xff))
+  const bytes = new Uint8Array(words.buffer, words.byteOffset, words.byteLength)
+  for (const { buffer, first, count, at } of elements.ranges(0, elements.count)) {
+    const part = bytes.subarray(at * ELEMENT_BYTES, (at + count) * ELEMENT_BYTES)
+    await gpu.upload(buffer, first * ELEMENT_BYTES, part)
+  }
+  return elements
+}
+
+export async function readElements(gpu: Gpu, elements: Elements): Promise<Uint32Array> {
+  const all = new Uint32Array((elements.count * ELEMENT_BYTES) / 4)
+  for (const { buffer, at, count } of elements.ranges(0, elements.count))
+    all.set(await readWords(gpu, buffer, (count * ELEMENT_BYTES) / 4), (at * ELEMENT_BYTES) / 4)
+  return all
 }
 
 export async function readWords(gpu: Gpu, buffer: GPUBuffer, words: number): Promise<Uint32Array> {

@@ -6,8 +6,8 @@ import type { CompactWitness } from '../../circuit/shape.ts'
 import type { Assignment, Run } from '../../groth16/proving-device.ts'
 import type { Query } from '../../params/layout.ts'
 import { BufferSet } from '../buffer-set.ts'
+import { ELEMENT_BYTES, Elements } from '../elements.ts'
 import type { Gpu } from '../gpu.ts'
-import { ELEMENT_BYTES } from '../ntt/transform.ts'
 import type { GpuShape } from './gpu-shape.ts'
 import type { Batch } from './instances.ts'
 import { deriveKernel, gatherKernel, poseidonKernel, rowsKernel, scatterKernel } from './row-kernels.ts'
@@ -30,10 +30,10 @@ export class GpuAssignment implements Assignment {
   readonly #set: BufferSet
   readonly #z: GPUBuffer
   /** Rows a and b until the quotient is computed, then `b` is h. */
-  #rows: { readonly a: GPUBuffer; readonly b: GPUBuffer } | undefined
-  #h: GPUBuffer | undefined
+  #rows: { readonly a: Elements; readonly b: Elements } | undefined
+  #h: Elements | undefined
 
-  private constructor(gpu: Gpu, shape: GpuShape, set: BufferSet, z: GPUBuffer, rows: { a: GPUBuffer; b: GPUBuffer }) {
+  private constructor(gpu: Gpu, shape: GpuShape, set: BufferSet, z: GPUBuffer, rows: { a: Elements; b: Elements }) {
     this.#gpu = gpu
     this.shape = shape
     this.#set = set
@@ -48,12 +48,13 @@ export class GpuAssignment implements Assignment {
     try {
       const z = await set.allocate((inputs + aux) * ELEMENT_BYTES, 'assignment')
       const rowBytes = 2 ** log2Domain * ELEMENT_BYTES
-      const a = await gpu.allocate(rowBytes, 'rows a')
-      const b = await gpu.allocate(rowBytes, 'rows b').catch((error: unknown) => {
-        gpu.release(a)
+      const rowsA = await Elements.allocate(gpu, 2 ** log2Domain, 'rows a')
+      const rowsB = await Elements.allocate(gpu, 2 ** log2Domain, 'rows b').catch((error: unknown) => {
+        rowsA.release()
         throw error
       })
-      const assignment = new GpuAssignment(gpu, shape, set, z, { a, b })
+      const [a, b] = [rowsA.shards[0] as GPUBuffer, rowsB.shards[0] as GPUBuffer]
+      const assignment = new GpuAssignment(gpu, shape, set, z, { a: rowsA, b: rowsB })
       set.own({ release: () => assignment.#releaseRows() })
       const bits = await sent.allocate(Math.max(16, witness.bits.byteLength), 'bits')
       const wide = await sent.allocate(Math.max(32, witness.wide.byteLength), 'wide scalars')
@@ -140,17 +141,17 @@ export class GpuAssignment implements Assignment {
     if (this.#rows === undefined) throw new Error('The quotient of an assignment is computed once.')
     const { a, b } = this.#rows
     await this.shape.domain.compute(a, b, run)
-    this.#gpu.release(a)
+    a.release()
     this.#rows = undefined
     this.#h = b
   }
 
   #releaseRows(): void {
     if (this.#rows !== undefined) {
-      this.#gpu.release(this.#rows.a)
-      this.#gpu.release(this.#rows.b)
+      this.#rows.a.release()
+      this.#rows.b.release()
     }
-    if (this.#h !== undefined) this.#gpu.release(this.#h)
+    this.#h?.release()
     this.#rows = undefined
     this.#h = undefined
   }
@@ -169,7 +170,7 @@ export class GpuAssignment implements Assignment {
     if (query === 'l') return kept(this.#z, this.shape.shape.inputs + first)
     if (query === 'h') {
       if (this.#h === undefined) throw new Error('The quotient has not been computed.')
-      return kept(this.#h, first)
+      return kept(this.#h.shards[0] as GPUBuffer, first)
     }
     const places = query === 'a' ? this.shape.aPlaces : this.shape.bPlaces
     const buffer = await this.#gpu.allocate(count * ELEMENT_BYTES, `scalars of ${query}`)

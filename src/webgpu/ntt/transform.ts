@@ -4,118 +4,194 @@
  *
  * A pass does up to 8 radix-2 levels in workgroup memory (10 KiB): half a multiplication an element a level, one read and one
  * write of 32 bytes an element. Elements are packed plain values; roots are in Montgomery form, so products stay plain.
+ *
+ * Where the elements take several shards, one pass that binds all of them does the first levels (the last ones of a synthesis); what is left
+ * are blocks that each lie in one shard.
  */
 import { rootOfUnity } from '../../cpu/ntt/domain.ts'
 import { BufferSet } from '../buffer-set.ts'
-import type { Commands } from '../commands.ts'
+import { layoutOf, ONE_SHARD, type ShardLayout } from '../elements.ts'
 import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
-import { FR, packMontgomery } from '../prelude/digit-field.ts'
+import { FR } from '../prelude/digit-field.ts'
+import { shardsName, shardsOverrides, shardsWgsl } from '../prelude/shards-wgsl.ts'
+import { FR_MULTIPLICATIONS, type Step } from '../step.ts'
+import { powersKernel, powersOf } from './powers.ts'
 
 const PASS_BITS = 8
-export const ELEMENT_BYTES = 32
+/**
+ * Order of the largest table of roots where a polynomial takes several shards: 256 MiB. Above it a root costs a second multiplication, in three
+ * of the levels of 2^27 elements.
+ */
+const MOST_ROOTS_LOG2 = 24
 
-const passKernel: Kernel = {
-  name: 'ntt pass',
-  fields: [{ field: FR }],
-  parts: ['invocation.wgsl', 'ntt/element.wgsl', 'ntt/pass.wgsl'],
-  entry: 'ntt_pass',
-  bindings: ['read_write', 'read', 'uniform'],
-}
-const powersKernel: Kernel = {
-  name: 'powers',
-  fields: [{ field: FR }],
-  parts: ['invocation.wgsl', 'ntt/powers.wgsl'],
-  entry: 'make_powers',
-  bindings: ['read', 'read_write', 'uniform'],
-}
-
-export const TRANSFORM_KERNELS: readonly Kernel[] = [passKernel, powersKernel]
-
-/** scale · base^i for i < count, packed in Montgomery form. The caller releases the buffer. */
-export async function powersOf(
-  gpu: Gpu,
-  base: bigint,
-  scale: bigint,
-  count: number,
-  label: string,
-): Promise<GPUBuffer> {
-  const bits = Math.ceil(Math.log2(Math.max(2, count)))
-  const words = new Uint32Array((bits + 1) * FR.words)
-  words.set(packMontgomery(scale, FR))
-  let square = base
-  for (let k = 0; k < bits; k++) {
-    words.set(packMontgomery(square, FR), (k + 1) * FR.words)
-    square = (square * square) % FR.modulus
-  }
-  await gpu.prepare([powersKernel])
-  const squares = await gpu.allocate(words.byteLength, 'squares')
-  try {
-    const powers = await gpu.allocate(count * ELEMENT_BYTES, label)
-    await gpu.upload(squares, 0, new Uint8Array(words.buffer))
-    await gpu
-      .commands(label)
-      .dispatch(powersKernel, { buffers: [squares, powers], params: [count, bits], workgroups: Math.ceil(count / 64) })
-      .submit()
-    return powers
-  } finally {
-    gpu.release(squares)
+/** The pass over all elements at once, which may take several shards. */
+function passKernel(layout: ShardLayout): Kernel {
+  const { shards } = layout
+  const roots = shards === 1 ? 1 : 2
+  return {
+    name: shardsName('ntt pass', layout),
+    fields: [{ field: FR }],
+    generated: [
+      shardsWgsl(layout, [{ name: 'element', access: 'read_write', binding: roots }]),
+      `@group(0) @binding(${roots + shards}) var<uniform> params: PassParams;\n`,
+    ].join(''),
+    parts: [
+      'invocation.wgsl',
+      shards === 1 ? 'ntt/pass-roots.wgsl' : 'ntt/pass-fine-roots.wgsl',
+      'ntt/element.wgsl',
+      'ntt/pass.wgsl',
+    ],
+    entry: 'ntt_pass',
+    bindings: [...Array(roots).fill('read'), ...Array(shards).fill('read_write'), 'uniform'],
+    ...shardsOverrides(layout),
   }
 }
 
-/** The domain of 2^log2 points, with the powers of its root on the device. */
+const blockPass = passKernel(ONE_SHARD)
+
+/** What transforms of one shard dispatch. */
+export const TRANSFORM_KERNELS: readonly Kernel[] = [blockPass, powersKernel]
+
+/** How the levels of a transform are spread over passes. */
+export interface TransformPlan {
+  /** Levels of the pass over all shards; 0 if there is one shard. */
+  readonly topBits: number
+  /** Passes over a shard, by their first level within it. */
+  readonly passes: readonly { readonly level: number; readonly bits: number }[]
+  /** The table of roots is that of 2^rootsLog2 elements. */
+  readonly rootsLog2: number
+}
+
+/**
+ * As few passes as there can be, all but the first as equal as they can be.
+ * @param mostRootsLog2 order of the largest table of roots where there are several shards
+ */
+export function planTransform(
+  log2: number,
+  { shards, log2: shardLog2 }: ShardLayout,
+  mostRootsLog2: number = MOST_ROOTS_LOG2,
+): TransformPlan {
+  let topBits = 0
+  if (shards > 1)
+    topBits = Math.max(log2 - shardLog2, log2 - PASS_BITS * Math.ceil(Math.max(0, log2 - PASS_BITS) / PASS_BITS))
+  const blockLog2 = log2 - topBits
+  const end = shards > 1 ? shardLog2 : log2
+  const passes: { level: number; bits: number }[] = []
+  for (let level = end - blockLog2; level < end; ) {
+    const bits = Math.ceil((end - level) / Math.ceil((end - level) / PASS_BITS))
+    passes.push({ level, bits })
+    level += bits
+  }
+  // Half as many powers as the order says: a shard holds those of twice its size.
+  const rootsLog2 = shards === 1 ? log2 : Math.max(blockLog2, Math.min(shardLog2 + 1, mostRootsLog2))
+  return { topBits, passes, rootsLog2 }
+}
+
+/** The domain of 2^log2 points, with powers of its root on the device. */
 export class Domain {
   readonly log2: number
+  readonly layout: ShardLayout
+  readonly #plan: TransformPlan
   readonly #set: BufferSet
+  readonly #topPass: Kernel
   readonly #roots: GPUBuffer
+  /** The few powers between those of the table, where a root may be of higher order. */
+  readonly #fineRoots: GPUBuffer | undefined
 
-  private constructor(log2: number, set: BufferSet, roots: GPUBuffer) {
+  private constructor(
+    log2: number,
+    layout: ShardLayout,
+    plan: TransformPlan,
+    set: BufferSet,
+    roots: { readonly roots: GPUBuffer; readonly fineRoots: GPUBuffer | undefined },
+  ) {
     this.log2 = log2
+    this.layout = layout
+    this.#plan = plan
     this.#set = set
-    this.#roots = roots
+    this.#topPass = passKernel(layout)
+    this.#roots = roots.roots
+    this.#fineRoots = roots.fineRoots
   }
 
-  static async create(gpu: Gpu, log2: number): Promise<Domain> {
-    await gpu.prepare(TRANSFORM_KERNELS)
+  /** @param mostRootsLog2 order of the largest table of roots where the elements take several shards */
+  static async create(gpu: Gpu, log2: number, mostRootsLog2?: number): Promise<Domain> {
+    const layout = layoutOf(gpu, 2 ** log2)
+    await gpu.prepare([...TRANSFORM_KERNELS, passKernel(layout)])
+    const plan = planTransform(log2, layout, mostRootsLog2)
+    const { rootsLog2 } = plan
     const set = new BufferSet(gpu)
-    const roots = await powersOf(gpu, rootOfUnity(log2), 1n, Math.max(1, 2 ** (log2 - 1)), 'roots of unity')
-    set.own({ release: () => gpu.release(roots) })
-    return new Domain(log2, set, roots)
+    const table = async (order: number, count: number): Promise<GPUBuffer> => {
+      const buffer = await powersOf(gpu, rootOfUnity(order), 1n, count, 'roots of unity')
+      set.own({ release: () => gpu.release(buffer) })
+      return buffer
+    }
+    try {
+      const roots = await table(rootsLog2, Math.max(1, 2 ** (rootsLog2 - 1)))
+      const fineRoots = layout.shards === 1 ? undefined : await table(log2, 2 ** (log2 - rootsLog2))
+      return new Domain(log2, layout, plan, set, { roots, fineRoots })
+    } catch (error) {
+      set.release()
+      throw error
+    }
   }
 
-  /** Levels of each pass, as equal as they can be. */
-  get #passes(): readonly { readonly level: number; readonly bits: number }[] {
-    const count = Math.ceil(this.log2 / PASS_BITS)
-    const passes: { level: number; bits: number }[] = []
-    for (let level = 0, left = count; left > 0; left--) {
-      const bits = Math.ceil((this.log2 - level) / left)
-      passes.push({ level, bits })
-      level += bits
+  /**
+   * Values in natural order to 2^log2 times their coefficients in bit-reversed order.
+   * @param plain values are unsigned integers
+   */
+  analysis(shards: readonly GPUBuffer[], plain = false): Step[] {
+    const first = plain ? 1 : 0
+    const { topBits, passes } = this.#plan
+    const steps = this.#top(shards, [0, 1, first])
+    for (const [i, pass] of passes.entries()) {
+      for (const shard of shards) steps.push(this.#pass(shard, pass, [0, 1, i === 0 && topBits === 0 ? first : 0]))
     }
-    return passes
-  }
-
-  /** Values in natural order to 2^log2 times their coefficients in bit-reversed order. `plain`: values are unsigned integers. */
-  recordAnalysis(commands: Commands, elements: GPUBuffer, plain = false): void {
-    for (const [i, { level, bits }] of this.#passes.entries()) {
-      this.#record(commands, elements, [this.log2, level, bits, 0, 1, plain && i === 0 ? 1 : 0], bits)
-    }
+    return steps
   }
 
   /** Coefficients in bit-reversed order to values in natural order. */
-  recordSynthesis(commands: Commands, elements: GPUBuffer): void {
-    for (const { level, bits } of [...this.#passes].reverse()) {
-      this.#record(commands, elements, [this.log2, level, bits, 1, 0, 0], bits)
+  synthesis(shards: readonly GPUBuffer[]): Step[] {
+    const steps: Step[] = []
+    for (const pass of [...this.#plan.passes].reverse()) {
+      for (const shard of shards) steps.push(this.#pass(shard, pass, [1, 0, 0]))
+    }
+    return [...steps, ...this.#top(shards, [1, 0, 0])]
+  }
+
+  /** @param flags in time, inverse, plain */
+  #pass(shard: GPUBuffer, { level, bits }: { level: number; bits: number }, flags: readonly number[]): Step {
+    const log2 = this.layout.shards === 1 ? this.log2 : this.layout.log2
+    return {
+      kernel: blockPass,
+      buffers: [this.#roots, shard],
+      params: [log2, level, bits, ...flags, this.#plan.rootsLog2, 0],
+      // 2^(log2 − bits) columns, 2^(8 − bits) a workgroup.
+      workgroups: Math.ceil(2 ** (log2 - PASS_BITS)),
+      work: passWork(2 ** log2, bits),
     }
   }
 
-  #record(commands: Commands, elements: GPUBuffer, params: readonly number[], bits: number): void {
-    // 2^(log2 − bits) columns, 2^(8 − bits) a workgroup.
+  /** The pass over all shards, as one dispatch a shard's worth of columns. */
+  #top(shards: readonly GPUBuffer[], flags: readonly number[]): Step[] {
+    const bits = this.#plan.topBits
+    if (bits === 0 || this.#fineRoots === undefined) return []
     const workgroups = Math.ceil(2 ** (this.log2 - PASS_BITS))
-    commands.dispatch(passKernel, { buffers: [elements, this.#roots], params, workgroups: bits === 0 ? 0 : workgroups })
+    const parts = Math.min(shards.length, workgroups)
+    const buffers = [this.#roots, this.#fineRoots, ...shards]
+    return Array.from({ length: parts }, (_, k) => ({
+      kernel: this.#topPass,
+      buffers,
+      params: [this.log2, 0, bits, ...flags, this.#plan.rootsLog2, (k * workgroups) / parts],
+      workgroups: workgroups / parts,
+      work: 2 * passWork(2 ** this.log2 / parts, bits),
+    }))
   }
 
   release(): void {
     this.#set.release()
   }
 }
+
+const passWork = (elements: number, bits: number): number => (elements * (bits / 2 + 1)) / FR_MULTIPLICATIONS

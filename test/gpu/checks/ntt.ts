@@ -4,7 +4,8 @@ import { frInv, frMul, frPow, frReduce } from '../../../src/field/fr.ts'
 import { QuotientDomain } from '../../../src/webgpu/ntt/quotient.ts'
 import { Domain } from '../../../src/webgpu/ntt/transform.ts'
 import { FR, mod, unpackDigits } from '../../../src/webgpu/prelude/digit-field.ts'
-import { bufferOf, type Check, plainOf, plainWords, Random, readWords } from '../harness.ts'
+import { recordSteps } from '../../../src/webgpu/step.ts'
+import { type Check, elementsOf, plainOf, plainWords, Random, readElements, withShards } from '../harness.ts'
 
 const r = FR.modulus
 const run = { signal: new AbortController().signal, unit: () => {} }
@@ -58,33 +59,33 @@ const randomValues = (n: number): bigint[] => {
 }
 
 const transform =
-  (log2: number): Check =>
+  (log2: number, mostRootsLog2?: number): Check =>
   async (gpu) => {
     const n = 2 ** log2
     const root = rootOfUnity(log2)
     const values = randomValues(n)
-    const domain = await Domain.create(gpu, log2)
-    const buffer = await bufferOf(
+    const domain = await Domain.create(gpu, log2, mostRootsLog2)
+    const elements = await elementsOf(
       gpu,
       words(values, (value) => plainWords(value, FR.words)),
       'values',
     )
     const analysis = gpu.commands('analysis')
-    domain.recordAnalysis(analysis, buffer, true)
+    recordSteps(analysis, domain.analysis(elements.shards, true))
     await analysis.submit()
-    const got = slices(await readWords(gpu, buffer, n * FR.words)).map((element) => mod(unpackDigits(element, FR), r))
+    const got = slices(await readElements(gpu, elements)).map((element) => mod(unpackDigits(element, FR), r))
     const expected = evaluate(values, frInv(root))
     for (let i = 0; i < n; i++) assert.equal(got[i], expected[reversed(i, log2)], `coefficient at ${i} of 2^${log2}`)
     const synthesis = gpu.commands('synthesis')
-    domain.recordSynthesis(synthesis, buffer)
+    recordSteps(synthesis, domain.synthesis(elements.shards))
     await synthesis.submit()
-    const back = slices(await readWords(gpu, buffer, n * FR.words)).map((element) => mod(unpackDigits(element, FR), r))
+    const back = slices(await readElements(gpu, elements)).map((element) => mod(unpackDigits(element, FR), r))
     assert.deepEqual(
       back,
       values.map((value) => frMul(value, BigInt(n))),
       `there and back, 2^${log2}`,
     )
-    gpu.release(buffer)
+    elements.release()
     domain.release()
   }
 
@@ -115,20 +116,32 @@ const quotient =
     const used = gpu.usedBytes
     const buffers = [a, b].map((rows) => words(rows, (value) => plainWords(value, FR.words)))
     const [rowsA, rowsB] = [
-      await bufferOf(gpu, buffers[0] as Uint32Array, 'a'),
-      await bufferOf(gpu, buffers[1] as Uint32Array, 'b'),
+      await elementsOf(gpu, buffers[0] as Uint32Array, 'a'),
+      await elementsOf(gpu, buffers[1] as Uint32Array, 'b'),
     ]
     await tables.compute(rowsA, rowsB, run)
-    const h = slices(await readWords(gpu, rowsB, n * FR.words)).map(plainOf)
+    const h = slices(await readElements(gpu, rowsB)).map(plainOf)
     assert.deepEqual(h, referenceQuotient(a, b, log2))
     assert.equal(h[n - 1], 0n)
-    gpu.release(rowsA)
-    gpu.release(rowsB)
+    rowsA.release()
+    rowsB.release()
     assert.equal(gpu.usedBytes, used, 'every work buffer is released')
     tables.release()
+  }
+
+/** Checks one after another on one device, which compiles its kernels once. */
+const all =
+  (...checks: readonly Check[]): Check =>
+  async (gpu) => {
+    for (const check of checks) await check(gpu)
   }
 
 export const nttChecks: Record<string, Check> = Object.fromEntries([
   ...[1, 2, 3, 7, 8, 9, 11].map((log2) => [`transform of 2^${log2}`, transform(log2)]),
   ...[1, 4, 9].map((log2) => [`quotient on 2^${log2}`, quotient(log2)]),
+  // One pass over two shards; a pass over four of them and one in each; roots that the table has only every eighth of.
+  [
+    'transforms over shards',
+    withShards(7, all(transform(8), transform(9), transform(9, 6), transform(8, 2), quotient(8), quotient(9))),
+  ],
 ])
