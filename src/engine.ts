@@ -167,6 +167,7 @@ export class Engine implements AsyncDisposable {
       noDevice: () => this.#pool?.noDevice('device'),
       clients: () => this.#pool?.clients ?? [],
       onEvent: (event) => this.#events.emit('srs', event),
+      onNote: (message) => logger.warn({}, message),
     })
     this.#synthesizer = modules.synthesizer(options, modules.stallMs)
     this.#steps = reportedSteps({
@@ -269,6 +270,7 @@ export class Engine implements AsyncDisposable {
     const loading = this.#circuits.preload(circuitId, circuitId.startsWith('winning-'), {
       signal: stop,
       unit: () => {},
+      stalled: (silentMs, file) => this.#logger.error({ circuitId, silentMs, file }, 'the parameters do not load'),
     })
     this.#conduct(loading)
     await settledSoonAfterAbort(loading, stop)

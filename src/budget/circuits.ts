@@ -21,7 +21,7 @@ export interface CircuitsOptions {
   readonly threads: number
   readonly evictionMinIdleMs: number
   readonly now: () => number
-  /** A device that reports nothing for so long while it loads hangs, and is ended. */
+  /** A device that reports nothing for so long while it loads hangs, and is ended; after half of that it is told of. */
   readonly stallMs: number
   /** Whether any partition is being worked on. */
   readonly busy: () => boolean
@@ -36,6 +36,8 @@ export interface CircuitsOptions {
   readonly standIn?: (() => DeviceInfo | undefined) | undefined
   readonly clients: () => readonly DeviceClient[]
   readonly onEvent: (event: SrsStoreEvent) => void
+  /** Something for the log that is no reason to fail. */
+  readonly onNote?: ((message: string) => void) | undefined
 }
 
 /** A circuit's parameters, ready on the devices. */
@@ -288,11 +290,15 @@ export class Circuits {
     const shares = clients.map(() => 0)
     await Promise.all(
       clients.map(async (client, k) => {
-        const { now, stallMs } = this.#options
+        const { now, stallMs, onNote } = this.#options
         let heardAt = now()
-        using _watch = watchStall({ silentMs: () => now() - heardAt }, stallMs, () => void client.close())
+        const loading = { silentMs: (): number => now() - heardAt }
+        // A file that does not answer fails the load before the device is taken to hang.
+        using _told = watchStall(loading, stallMs / 2, (silentMs) => run.stalled?.(silentMs, location.paramsFile))
+        using _ended = watchStall(loading, stallMs, () => void client.close())
         await client.warm(circuit, {
           signal: run.signal,
+          onNote,
           onProgress: (share) => {
             heardAt = now()
             shares[k] = share

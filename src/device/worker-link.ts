@@ -6,7 +6,14 @@
  * - a call that is in flight when the worker dies rejects (comlink leaves it pending for ever);
  * - each call has a port of its own, on which progress comes back and an abort goes out.
  */
-import { MessageChannel, type MessagePort, parentPort, type Transferable, Worker } from 'node:worker_threads'
+import {
+  MessageChannel,
+  type MessagePort,
+  parentPort,
+  receiveMessageOnPort,
+  type Transferable,
+  Worker,
+} from 'node:worker_threads'
 import { type Endpoint, expose, transfer, wrap } from 'comlink'
 import { type ErrorObject, fromErrorObject, toErrorObject, WorkerExitedError } from '../errors.ts'
 import type { Run } from '../groth16/proving-device.ts'
@@ -140,15 +147,17 @@ export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
       own.postMessage({ kind: 'abort' } satisfies PortMessage)
       stopTimer = setTimeout(() => void this.terminate(), STOP_LIMIT_MS)
     }
-    if (onProgress !== undefined || onNote !== undefined) {
-      own.on('message', (message: PortMessage) => {
-        if (message.kind === 'progress') onProgress?.(message.share)
-        if (message.kind === 'note') onNote?.(message.message)
-      })
+    const hear = (message: PortMessage): void => {
+      if (message.kind === 'progress') onProgress?.(message.share)
+      if (message.kind === 'note') onNote?.(message.message)
     }
+    if (onProgress !== undefined || onNote !== undefined) own.on('message', hear)
     signal?.addEventListener('abort', abort, { once: true })
     try {
       const reply = await this.#unlessGone(this.#remote(method, args, transfer(theirs as never, [theirs as never])))
+      // Sent before the reply, but on a port of its own: it may not have been heard yet.
+      for (let last = receiveMessageOnPort(own); last !== undefined; last = receiveMessageOnPort(own))
+        hear(last.message)
       signal?.throwIfAborted()
       if (!reply.ok) throw fromErrorObject(reply.error)
       return reply.value as Awaited<ReturnType<F[M]>>

@@ -10,6 +10,7 @@ import type { DeviceRole, GpuPool } from '../device/gpu-pool.ts'
 import { watchStall } from '../device/stall-watch.ts'
 import { asProverError, ProverError, type ProverErrorCode } from '../errors.ts'
 import type { StallPhase } from '../events.ts'
+import type { ReadRun } from '../params/parameters-location.ts'
 import type { PartitionInput } from '../synthesis/partition-input.ts'
 import type { Synthesizer } from '../synthesis/synthesis-pool.ts'
 import type { Partition } from './job.ts'
@@ -101,11 +102,16 @@ async function proveOn(
   // Both need nothing of each other; what fails first stops the other, and both have stopped before the memory goes.
   const stop = new AbortController()
   const signal = AbortSignal.any([job.signal, stop.signal])
+  const loading: ReadRun = {
+    signal,
+    unit: () => {},
+    stalled: (silentMs, file) => steps.stalled(partition, 'parameters', silentMs, file),
+  }
   const loadedAt = job.clock.now()
   let loadMs = 0
   const [circuit, witness] = await together(
     (error) => stop.abort(error),
-    attempts(steps, partition, () => room.use.load({ signal, unit: () => {} }), signal).then((loaded) => {
+    attempts(steps, partition, () => room.use.load(loading), signal).then((loaded) => {
       loadMs = job.clock.now() - loadedAt
       return loaded
     }),

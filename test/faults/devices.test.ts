@@ -4,6 +4,7 @@ import { QUARANTINE_MS } from '../../src/device/device-health.ts'
 import { watchStall } from '../../src/device/stall-watch.ts'
 import { GpuDeviceLostError, SrsUnavailableError } from '../../src/errors.ts'
 import type { EngineEvents } from '../../src/events.ts'
+import { silentLogger } from '../../src/logger.ts'
 import { FakeMachine, recordEvents } from '../support/fake-device.ts'
 import { advance, outcome, settle, until, useFakeTime, value } from '../support/fake-time.ts'
 import { windowRequest, winningRequest } from '../support/fixtures.ts'
@@ -42,6 +43,57 @@ describe('scenario 34: a device that hangs', () => {
     silentMs = 60
     await advance(60)
     expect(stalled).toBe(1)
+  })
+})
+
+describe('parameters that do not load', () => {
+  test('are told of by file, for each partition that waits; after twice the time the device is ended, and loads anew', async () => {
+    const machine = new FakeMachine().fail('warm', 1, { kind: 'hang' })
+    const engine = await value(machine.engine({ synthesis: { concurrency: 2 } }, { stallMs: 500 }))
+    const stalls: Parameters<EngineEvents['stalled']>[0][] = []
+    engine.on('stalled', (event) => stalls.push(event))
+    const seen = recordEvents(engine)
+    const proving = outcome(engine.prove(syntheticWindowRequest('2k', 4)))
+    await until(() => stalls.length === 2)
+    expect(stalls).toMatchObject([0, 1].map((index) => ({ index, phase: 'parameters', file: 'wpost-2k.params' })))
+    for (const { silentMs, gpu } of stalls) {
+      expect([silentMs >= 250 && silentMs < 500, gpu]).toEqual([true, undefined])
+    }
+    expect(seen).not.toContain('gpu')
+    expect((await proving).status).toBe('fulfilled')
+    expect(engine.status().gpus).toMatchObject([{ generation: 2 }])
+    expect(stalls.length).toBe(2)
+    await outcome(engine.close())
+    expect(machine.open).toBe(0)
+  })
+
+  test('hold up neither an abort nor a deadline, and no other circuit', async () => {
+    const machine = new FakeMachine().fail('warm', 1, { kind: 'hang' })
+    const engine = await value(machine.engine({ synthesis: { concurrency: 3 } }, { stallMs: 60_000 }))
+    const abort = new AbortController()
+    const aborted = outcome(engine.prove(windowRequest(), { signal: abort.signal }))
+    const late = outcome(engine.prove({ ...windowRequest(), deadline: new Date(Date.now() + 300) }))
+    await until(() => machine.running.warm === 1)
+    expect((await outcome(engine.prove(winningRequest()))).status).toBe('fulfilled')
+    abort.abort('enough')
+    expect(await aborted).toEqual({ status: 'rejected', reason: 'enough' })
+    expect(await late).toMatchObject({ reason: { code: 'ERR_DEADLINE_EXCEEDED' } })
+    expect(engine.status().gpus).toMatchObject([{ generation: 1, state: 'idle' }])
+    await outcome(engine.close())
+    expect(engine.status().memory.usedBytes).toBe(0)
+  })
+
+  test('are told of by preload in the log', async () => {
+    const machine = new FakeMachine().fail('warm', 1, { kind: 'hang' })
+    const lines: unknown[] = []
+    const logger = { ...silentLogger, error: (fields: object | string) => void lines.push(fields) }
+    const engine = await value(machine.engine({ logger }, { stallMs: 500 }))
+    const loading = outcome(engine.preload('winning-2k'))
+    await until(() => lines.length === 1)
+    expect(lines).toMatchObject([{ circuitId: 'winning-2k', file: 'winning-2k.params' }])
+    expect((await loading).status).toBe('rejected')
+    await outcome(engine.preload('winning-2k'))
+    await outcome(engine.close())
   })
 })
 

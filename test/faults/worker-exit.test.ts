@@ -32,6 +32,15 @@ describe('WorkerLink', () => {
     await link.terminate()
   })
 
+  test('a remark for the log comes before the reply', async () => {
+    const link = open()
+    const notes: string[] = []
+    await link.call('remark', 'no room for the memo', { onNote: (message) => notes.push(message) })
+    await link.call('remark', 'nobody listens')
+    expect(notes).toEqual(['no room for the memo'])
+    await link.terminate()
+  })
+
   test('a shared array crosses without a copy', async () => {
     const link = open()
     const shared = new Uint8Array(new SharedArrayBuffer(4))

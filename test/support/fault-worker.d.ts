@@ -6,6 +6,7 @@ export type FaultFunctions = {
   readonly count: (args: { units: number; unitMs: number }, run: Run) => Promise<void>
   readonly running: (args: undefined, run: Run) => number
   readonly refuse: (args: undefined, run: Run) => never
+  readonly remark: (message: string, run: Run) => void
   readonly fill: (shared: Uint8Array, run: Run) => void
   readonly die: (how: 'exit' | 'throw', run: Run) => Promise<void>
 }

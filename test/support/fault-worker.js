@@ -25,6 +25,7 @@ serveWorker({
     const details = { field: 'randomness', sector: 7n }
     throw new InvalidRequestError('no', { details, cause: new Error('the cause') })
   },
+  remark: (message, run) => run.note(message),
   fill: (shared) => void shared.fill(7),
   die(how) {
     if (how === 'exit') process.exit(3)
