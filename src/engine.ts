@@ -37,10 +37,11 @@ import { afterGrace, armDeadline, settledSoonAfterAbort, stopped } from './queue
 import { SynthesisScheduler } from './queue/synthesis-scheduler.ts'
 import type { Ticket, WaitOptions } from './queue/ticket.ts'
 import { verifyJob } from './queue/verify-job.ts'
+import { type CheckedRequest, checkRequest } from './request/check-request.ts'
 import { takeOver } from './request/partitions.ts'
 import type { ProofRequest } from './request/proof-request.ts'
 import { deriveStatement } from './request/statement.ts'
-import { type ValidatedRequest, validateRequest } from './request/validate.ts'
+import type { ValidatedRequest } from './request/validate.ts'
 import { locateParameters } from './srs/locate-parameters.ts'
 import { type EngineStatus, snapshot } from './status.ts'
 import type { PartitionInput } from './synthesis/partition-input.ts'
@@ -243,8 +244,10 @@ export class Engine implements AsyncDisposable {
     }
     signal?.throwIfAborted()
     this.#refuseIfClosing()
-    const validated = validateRequest(request)
-    const ticket = this.#desk.joined(validated) ?? this.#accept(validated)
+    const checking = checkRequest(request, signal)
+    const checked = checking instanceof Promise ? await checking : checking
+    this.#refuseIfClosing()
+    const ticket = this.#desk.joined(checked.request, checked.fingerprint) ?? this.#accept(checked)
     return (await ticket.wait({ signal, onProgress } satisfies WaitOptions)) as ProofResult<R['kind']>
   }
 
@@ -370,9 +373,9 @@ export class Engine implements AsyncDisposable {
     return this.#pool.hasDevices ? undefined : this.#pool.noDevice('device').message
   }
 
-  #accept(request: ValidatedRequest): Ticket {
+  #accept({ request, fingerprint }: CheckedRequest): Ticket {
     this.#circuits.require(request.circuitId)
-    const ticket = this.#desk.accept(request)
+    const ticket = this.#desk.accept(request, fingerprint)
     // A WinningPoSt has seconds: the clocks of idle cards rise while its witness is made.
     const warming = new AbortController()
     const { priority, signal } = ticket.job

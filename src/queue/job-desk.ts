@@ -10,7 +10,6 @@ import type { CircuitId } from '../circuit/circuit-id.ts'
 import { asError, asProverError, QueueFullError, RequestConflictError } from '../errors.ts'
 import type { GuardedEmitter } from '../events.ts'
 import type { Logger } from '../logger.ts'
-import { requestFingerprint } from '../request/statement.ts'
 import type { ValidatedRequest } from '../request/validate.ts'
 import { DeadlineWatch } from './deadline-watch.ts'
 import { type Clock, Job } from './job.ts'
@@ -79,14 +78,13 @@ export class JobDesk {
   }
 
   /**
-   * The running job of the same `requestId`, if it asks for the same.
+   * The running job of the same `requestId`, if it asks for the same: if its fingerprint is the same.
    * @throws {RequestConflictError} it asks for something else
    */
-  joined(request: ValidatedRequest): Ticket | undefined {
-    const { requestId } = request
+  joined({ requestId }: ValidatedRequest, fingerprint: string): Ticket | undefined {
     const ticket = requestId === undefined ? undefined : this.#byRequestId.get(requestId)
     if (ticket === undefined || ticket.job.signal.aborted) return undefined
-    if (ticket.fingerprint === requestFingerprint(request)) return ticket
+    if (ticket.fingerprint === fingerprint) return ticket
     throw new RequestConflictError(
       `requestId ${JSON.stringify(requestId)} is in use by a job that asks for something else`,
       { details: { field: 'requestId', received: requestId as string }, jobId: ticket.job.id },
@@ -98,7 +96,7 @@ export class JobDesk {
    * refused, unless it would not have to wait.
    * @throws {QueueFullError}
    */
-  accept(request: ValidatedRequest): Ticket {
+  accept(request: ValidatedRequest, fingerprint = ''): Ticket {
     const { circuitId, kind, deadline, priority, requestId, partitions: total } = request
     const { maxQueued, events, clock } = this.#options
     const waiting = this.#queue.queued + this.#arriving
@@ -124,8 +122,7 @@ export class JobDesk {
       },
       clock,
     )
-    // Hashes the whole request: only who may be joined needs it.
-    const ticket = new Ticket(job, requestId === undefined ? '' : requestFingerprint(request))
+    const ticket = new Ticket(job, fingerprint)
     this.#arriving++
     this.#tickets.set(job, ticket)
     if (requestId !== undefined) this.#byRequestId.set(requestId, ticket)

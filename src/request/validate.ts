@@ -2,8 +2,8 @@
  * From anything a caller passes to a request that is known to be well-formed.
  *
  * Three steps, each before the next costs anything:
- * 1. {@link validateRequest}, at once on the caller's thread: every field of the request and, of a PoSt, the head of every vanilla
- *    proof (length, sector, comm_r), a microsecond or two a sector;
+ * 1. {@link validateRequest} on the caller's thread, at once or in slices: every field of the request and, of a PoSt, the head of
+ *    every vanilla proof (length, sector, comm_r), a microsecond or two a sector;
  * 2. `takeOver` copies the vanilla proofs and reads them whole, a PoSt's in slices, a PoRep's in a worker: every length, index,
  *    challenge and scalar. Only then is the job queued;
  * 3. `checkAndSynthesize` in a synthesis worker hashes: comm_r, every path to its root, every label, before a device sees anything.
@@ -25,6 +25,7 @@ import {
 import { proverId } from './prover-id.ts'
 import { type RegisteredPostProof, registeredPostProof } from './registered-proofs.ts'
 import { type ValidatedSnapRequest, validateSnap } from './snap/validate-snap.ts'
+import { atOnce, type Steps } from './steps.ts'
 import { checkExpectedSectors, type ValidatedSector, validateSectors } from './validate-sectors.ts'
 
 /** A well-formed PoSt request. Small values are copies; the vanilla proofs are the caller's buffers until they are copied. */
@@ -69,8 +70,13 @@ export function validateRequest(request: PorepC2Request): ValidatedPorepRequest
 export function validateRequest(request: SnapUpdateRequest): ValidatedSnapRequest
 export function validateRequest(request: unknown): ValidatedRequest
 export function validateRequest(request: unknown): ValidatedRequest {
+  return atOnce(validationSteps(request))
+}
+
+/** {@link validateRequest} in steps of less than a millisecond: a request may have 150,000 sectors. */
+export function* validationSteps(request: unknown): Steps<ValidatedRequest> {
   try {
-    return validated(request)
+    return yield* validated(request)
   } catch (cause) {
     if (ProverError.is(cause)) throw cause
     // A request is the caller's object: to read a field may run a getter or a proxy's trap, and that may throw anything.
@@ -81,7 +87,7 @@ export function validateRequest(request: unknown): ValidatedRequest {
   }
 }
 
-function validated(request: unknown): ValidatedRequest {
+function* validated(request: unknown): Steps<ValidatedRequest> {
   const fields = checkObject(request, 'request')
   const kind = checkKind(fields.kind)
   if (kind === 'porep-c2') return validatePorep(fields, () => commonFields(fields, kind))
@@ -99,8 +105,9 @@ function validated(request: unknown): ValidatedRequest {
   if (kind === 'winning-post' && vanillaProofs.length !== 1) {
     throw invalidField('vanillaProofs', 'a list of exactly one Uint8Array for winning-post', vanillaProofs)
   }
-  const sectors = validateSectors(geometry, vanillaProofs)
-  if (fields.sectors !== undefined) checkExpectedSectors(fields.sectors, sectors)
+  const expected = fields.sectors
+  const sectors = yield* validateSectors(geometry, vanillaProofs)
+  if (expected !== undefined) yield* checkExpectedSectors(expected, sectors)
   return {
     kind,
     circuitId: registered.circuitId,

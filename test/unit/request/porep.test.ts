@@ -6,7 +6,8 @@ import { parseVerifyingKey } from '../../../src/params/verifying-key.ts'
 import { takeOver } from '../../../src/request/partitions.ts'
 import { registeredSealProof, sealProofOf } from '../../../src/request/porep/seal-proofs.ts'
 import type { PorepC2Request } from '../../../src/request/proof-request.ts'
-import { deriveStatement, requestFingerprint, statementOf } from '../../../src/request/statement.ts'
+import { deriveStatement, fingerprintSteps, statementOf } from '../../../src/request/statement.ts'
+import { atOnce } from '../../../src/request/steps.ts'
 import { validateRequest } from '../../../src/request/validate.ts'
 import { SynthesisPool } from '../../../src/synthesis/synthesis-pool.ts'
 import { proverErrorOf } from '../../support/expect-error.ts'
@@ -123,7 +124,7 @@ describe('the statement of a seal', () => {
 
   it('decides what a request that is repeated joins', () => {
     const fingerprint = (fields: Partial<PorepC2Request>): string =>
-      requestFingerprint(validateRequest({ ...porepRequest(), requestId: 'x', ...fields }))
+      atOnce(fingerprintSteps(validateRequest({ ...porepRequest(), requestId: 'x', ...fields })))
     const same = fingerprint({ priority: 'high' })
     expect(fingerprint({})).toBe(same)
     expect(fingerprint({ sectorNumber: 1n })).not.toBe(same)

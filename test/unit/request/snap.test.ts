@@ -9,7 +9,8 @@ import { parseVerifyingKey } from '../../../src/params/verifying-key.ts'
 import { takeOver } from '../../../src/request/partitions.ts'
 import type { SnapUpdateRequest } from '../../../src/request/proof-request.ts'
 import { registeredUpdateProof } from '../../../src/request/snap/update-proofs.ts'
-import { deriveStatement, requestFingerprint, statementOf } from '../../../src/request/statement.ts'
+import { deriveStatement, fingerprintSteps, statementOf } from '../../../src/request/statement.ts'
+import { atOnce } from '../../../src/request/steps.ts'
 import { validateRequest } from '../../../src/request/validate.ts'
 import { bigintHasher } from '../../../src/synthesis/bigint-hasher.ts'
 import { snapChallenges, snapPhi, snapRhos } from '../../../src/synthesis/snap/snap-challenges.ts'
@@ -128,7 +129,8 @@ describe('a snap-update request', () => {
   })
 
   it('has a fingerprint of all that is public, and of nothing else', () => {
-    const fingerprint = (change: object): string => requestFingerprint(validateRequest({ ...snapRequest(), ...change }))
+    const fingerprint = (change: object): string =>
+      atOnce(fingerprintSteps(validateRequest({ ...snapRequest(), ...change })))
     const plain = fingerprint({})
     expect(fingerprint({ priority: 'low', requestId: 'x', deadline: new Date() })).toBe(plain)
     const changes = [

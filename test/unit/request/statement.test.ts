@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ProofRequest } from '../../../src/request/proof-request.ts'
-import { deriveStatement, requestFingerprint, statementOf } from '../../../src/request/statement.ts'
+import { deriveStatement, fingerprintSteps, statementOf } from '../../../src/request/statement.ts'
+import { atOnce } from '../../../src/request/steps.ts'
 import { validateRequest } from '../../../src/request/validate.ts'
 import { deriveChallenges } from '../../../src/synthesis/post-challenges.ts'
 import { postGeometry } from '../../../src/synthesis/post-geometry.ts'
@@ -77,8 +78,8 @@ describe('deriveChallenges', () => {
   })
 })
 
-describe('requestFingerprint', () => {
-  const fingerprint = (request: ProofRequest): string => requestFingerprint(validateRequest(request))
+describe('fingerprintSteps', () => {
+  const fingerprint = (request: ProofRequest): string => atOnce(fingerprintSteps(validateRequest(request)))
 
   it('is the same for the same work, however it is scheduled', () => {
     const request = windowRequest()
