@@ -4,10 +4,11 @@
  * A digest is the first 16 bytes of BLAKE2b-512 of the whole file, in hex, as in `parameters.json` of `filecoin-proofs`.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { type FileHandle, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { asError } from '../errors.ts'
+import { makeFolder } from './make-folder.ts'
 import type { ReadRun } from './parameters-location.ts'
 import { answered, closeFile, orAborted } from './waiting.ts'
 
@@ -125,7 +126,7 @@ async function remember(key: string, entry: MemoEntry, run: MemoRun): Promise<vo
 /** Renaming is atomic: another process sees the old file or the new one, and at worst one entry is lost. */
 async function writeMemo(file: string, files: Memo): Promise<void> {
   const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`
-  await mkdir(dirname(file), { recursive: true })
+  await makeFolder(dirname(file))
   try {
     await writeFile(temporary, JSON.stringify({ version: MEMO_VERSION, files }, undefined, 1))
     await rename(temporary, file)

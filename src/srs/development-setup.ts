@@ -1,6 +1,6 @@
 /** Development parameters: a set-up whose secrets were known to the machine that made it. For tests and trials only. */
 import { randomBytes } from 'node:crypto'
-import { access, constants, mkdir } from 'node:fs/promises'
+import { access, constants } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type CircuitId, isCircuitId } from '../circuit/circuit-id.ts'
 import { workerFile } from '../cpu/wasm-file.ts'
@@ -8,6 +8,7 @@ import { WorkerLink } from '../device/worker-link.ts'
 import { asError, InvalidOptionsError, ProverError, SrsUnavailableError, UnsupportedProofError } from '../errors.ts'
 import { isThenable } from '../events.ts'
 import { resolveSetupOptions } from '../options.ts'
+import { makeFolder } from '../params/make-folder.ts'
 import { developmentFileNames } from '../params/published.ts'
 import type { DevelopmentFiles } from './make-development-parameters.ts'
 import type { SetupFunctions } from './setup-functions.ts'
@@ -41,7 +42,7 @@ export interface DevelopmentParameters {
  *
  * @throws {InvalidOptionsError} no circuit has that name, an option is wrong, or the directory can't be made or written to
  * @throws {UnsupportedProofError} the circuit is not in this version, or too large for the CPU device
- * @throws {SrsUnavailableError} the files could not be written to their end
+ * @throws {SrsUnavailableError} there is no room for the files, `details` says for how much, or they could not be written to their end
  * @throws `signal.reason` once the signal aborts; nothing is left behind
  */
 export function developmentSetup(
@@ -132,7 +133,7 @@ export async function setupWith(
     if (progressFailed !== undefined) throw progressFailed.thrown
     signal?.throwIfAborted()
     if (ProverError.is(error)) throw error
-    // The circuit, the device and the secrets are ours: what is left to fail is writing, for want of space for example.
+    // The circuit, the device and the secrets are ours: what is left to fail is writing.
     throw new SrsUnavailableError(`parameters of ${circuitId} could not be made: ${asError(error).message}`, {
       details: { file: files.paramsFile },
       cause: error,
@@ -148,7 +149,7 @@ export async function setupWith(
 /** @throws {InvalidOptionsError} so that a wrong path is told of before minutes of work */
 async function makeWritable(directory: string): Promise<void> {
   try {
-    await mkdir(directory, { recursive: true })
+    await makeFolder(directory)
     await access(directory, constants.W_OK | constants.X_OK)
   } catch (cause) {
     const received = asError(cause).message

@@ -6,8 +6,10 @@ import { wasmSetupScalars } from '../cpu/setup-scalars.ts'
 import type { ProvingDevice, Run } from '../groth16/proving-device.ts'
 import { makeMarker, shapeFingerprint } from '../params/development-marker.ts'
 import { bytesDigest, rememberDigest } from '../params/digest.ts'
+import { paramsLayout } from '../params/layout.ts'
+import { requireSpace, withinSpace } from './disk-space.ts'
 import { drawToxicWaste, type ToxicWaste } from './toxic-waste.ts'
-import { writeParameters } from './write-parameters.ts'
+import { type WrittenParameters, writeParameters } from './write-parameters.ts'
 
 /** Paths of what a set-up writes. Survives structured clone. */
 export interface DevelopmentFiles {
@@ -60,6 +62,7 @@ const SCALARS_SHARE = 0.1
 /**
  * Makes development parameters. Files appear under their names only when all are whole.
  * @param toxic a test seam. Left out, fresh secrets are drawn
+ * @throws {SrsUnavailableError} there is no room for the files: seen before the work begins, or when it runs out
  * @throws `run.signal.reason` once the signal aborts; nothing is left behind then
  */
 export async function makeDevelopmentParameters(
@@ -73,6 +76,8 @@ export async function makeDevelopmentParameters(
   run.signal.throwIfAborted()
   const temporary = temporaryFiles(files, suffix)
   await removeAbandonedFiles(files)
+  const { fileBytes } = paramsLayout(shape)
+  await requireSpace(files.paramsFile, fileBytes)
   try {
     const scalars = await wasmSetupScalars(shape, toxic, {
       signal: run.signal,
@@ -85,7 +90,8 @@ export async function makeDevelopmentParameters(
     }
     const written = await (async () => {
       try {
-        return await writeParameters(device, shape, toxic, scalars, handle, points)
+        const write = (): Promise<WrittenParameters> => writeParameters(device, shape, toxic, scalars, handle, points)
+        return await withinSpace(files.paramsFile, fileBytes, write)
       } finally {
         await handle.close()
       }
@@ -98,14 +104,16 @@ export async function makeDevelopmentParameters(
       vk_digest: bytesDigest(written.verifyingKey),
       created: new Date().toISOString(),
     })
-    await writeFile(temporary.vkFile, written.verifyingKey)
-    await writeFile(temporary.markerFile, `${JSON.stringify(marker, undefined, 2)}\n`)
+    const { verifyingKey } = written
+    const text = `${JSON.stringify(marker, undefined, 2)}\n`
+    await withinSpace(files.vkFile, verifyingKey.length, () => writeFile(temporary.vkFile, verifyingKey))
+    await withinSpace(files.markerFile, text.length, () => writeFile(temporary.markerFile, text))
     run.signal.throwIfAborted()
     // The large file comes last: parameters are there once it is.
     await rename(temporary.vkFile, files.vkFile)
     await rename(temporary.markerFile, files.markerFile)
     await rename(temporary.paramsFile, files.paramsFile)
-    await rememberDigest(files.paramsFile, written.paramsDigest)
+    await rememberDigest(files.paramsFile, written.paramsDigest, run)
     run.unit(1)
   } finally {
     await removeFiles(temporary)
