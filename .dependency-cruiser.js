@@ -9,6 +9,7 @@ const LAYERS = [
   'index.ts',
   'integrations/',
   'engine.ts',
+  'engine-parts.ts',
   'verify-proof.ts',
   'cuzk-status.ts',
   'status.ts',

@@ -7,16 +7,11 @@
  * free again when its work has really stopped.
  */
 import { type CircuitCapability, capabilities } from './budget/capabilities.ts'
-import { Circuits } from './budget/circuits.ts'
-import { totalMemory } from './budget/detect-memory.ts'
-import { MemoryBudget } from './budget/memory-budget.ts'
 import { type CircuitId, isCircuitId } from './circuit/circuit-id.ts'
-import { GpuPool } from './device/gpu-pool.ts'
-import { type DevicePlan, planDevices } from './device/open-devices.ts'
-import { STALL_MS } from './device/stall-watch.ts'
+import type { DevicePlan } from './device/open-devices.ts'
+import { type EngineModules, EngineParts, MODULES } from './engine-parts.ts'
 import { asError, asProverError, EngineClosedError, InvalidOptionsError } from './errors.ts'
-import { type EngineEvents, type EventName, GuardedEmitter, type JobProgress, type ProofResult } from './events.ts'
-import type { Logger } from './logger.ts'
+import type { EngineEvents, EventName, JobProgress, ProofResult } from './events.ts'
 import {
   type AbortOptions,
   type CloseOptions,
@@ -27,46 +22,18 @@ import {
   resolveSignal,
 } from './options.ts'
 import { orAborted } from './params/waiting.ts'
-import { type Clock, type Job, SYSTEM_CLOCK } from './queue/job.ts'
-import { JobDesk } from './queue/job-desk.ts'
+import type { Job } from './queue/job.ts'
 import { jobResult } from './queue/job-result.ts'
 import { proveJob } from './queue/prove-job.ts'
-import type { PartitionSteps } from './queue/prove-partition.ts'
-import { reportedSteps } from './queue/reported-steps.ts'
 import { afterGrace, armDeadline, settledSoonAfterAbort, stopped } from './queue/stopping.ts'
-import { SynthesisScheduler } from './queue/synthesis-scheduler.ts'
 import type { Ticket, WaitOptions } from './queue/ticket.ts'
 import { verifyJob } from './queue/verify-job.ts'
 import { type CheckedRequest, checkRequest } from './request/check-request.ts'
-import { takeOver } from './request/partitions.ts'
 import type { ProofRequest } from './request/proof-request.ts'
 import { deriveStatement } from './request/statement.ts'
 import type { ValidatedRequest } from './request/validate.ts'
-import { locateParameters } from './srs/locate-parameters.ts'
 import { type EngineStatus, snapshot } from './status.ts'
 import type { PartitionInput } from './synthesis/partition-input.ts'
-import { SynthesisPool, type Synthesizer } from './synthesis/synthesis-pool.ts'
-
-/** What the engine is made of, apart from itself: replaced by fakes in tests of order, faults and abort. */
-export interface EngineModules {
-  readonly plan: (options: ResolvedOptions, signal?: AbortSignal) => DevicePlan | Promise<DevicePlan>
-  readonly synthesizer: (options: ResolvedOptions, stallMs: number) => Synthesizer
-  readonly locate: typeof locateParameters
-  readonly takeOver: typeof takeOver
-  readonly clock: Clock
-  /** A device or worker that makes no progress for so long hangs, and is ended. */
-  readonly stallMs: number
-}
-
-const MODULES: EngineModules = {
-  plan: planDevices,
-  // One more than partitions at once: what is critical need not wait for a synthesis that runs.
-  synthesizer: ({ synthesis }, stallMs) => new SynthesisPool(synthesis.concurrency + 1, { stallMs }),
-  locate: locateParameters,
-  takeOver,
-  clock: SYSTEM_CLOCK,
-  stallMs: STALL_MS,
-}
 
 export interface ProveOptions extends AbortOptions {
   onProgress?: ((progress: JobProgress) => void) | undefined
@@ -98,23 +65,11 @@ let start: (engine: Engine, signal: AbortSignal | undefined) => Promise<void>
  * const { proof } = await engine.prove(request, { signal: AbortSignal.timeout(60_000) })
  */
 export class Engine implements AsyncDisposable {
-  readonly #options: ResolvedOptions
-  readonly #modules: EngineModules
-  readonly #logger: Logger
-  readonly #events: GuardedEmitter
-  readonly #budget: MemoryBudget
-  readonly #plan: DevicePlan
-  readonly #scheduler: SynthesisScheduler
-  readonly #circuits: Circuits
-  readonly #synthesizer: Synthesizer
-  readonly #steps: PartitionSteps
-  readonly #desk: JobDesk
+  readonly #parts: EngineParts
   /** Jobs whose work goes on, those that were given up included. */
   readonly #conducting = new Set<Promise<void>>()
   readonly #closing = new AbortController()
   readonly #createdAt: number
-  readonly #witnesses = { count: 0, bytes: 0 }
-  #pool: GpuPool | undefined
   #state: EngineStatus['state'] = 'starting'
   #closed: Promise<void> | undefined
 
@@ -124,66 +79,8 @@ export class Engine implements AsyncDisposable {
   }
 
   private constructor(options: ResolvedOptions, modules: EngineModules, plan: DevicePlan) {
-    const { memory, logger, synthesis, parameterCache, allowDevelopmentParameters } = options
-    const { clock } = modules
-    this.#options = options
-    this.#modules = modules
-    this.#logger = logger
-    this.#events = new GuardedEmitter(logger, this)
-    this.#createdAt = clock.now()
-    this.#budget = new MemoryBudget(totalMemory(memory))
-    this.#plan = plan
-    this.#desk = new JobDesk({
-      clock,
-      events: this.#events,
-      logger,
-      maxQueued: options.maxQueued,
-      hasRoom: (circuitId, rank) =>
-        this.#desk.active === 0 || (this.#scheduler.hasRoom(rank) && this.#circuits.fitsNow(circuitId)),
-      devices: () => this.#pool?.serving ?? 1,
-      onSettled: () => {
-        // With nothing in flight any more, what is idle may be given up for whoever waits.
-        this.#budget.recheck()
-        this.#scheduler.wake()
-      },
-    })
-    this.#scheduler = new SynthesisScheduler({
-      budget: this.#budget,
-      ...synthesis,
-      freeDevices: (rank) => this.#pool?.free(rank) ?? 0,
-      now: () => clock.now(),
-    })
-    this.#circuits = new Circuits({
-      budget: this.#budget,
-      threads: options.cpu.threads,
-      evictionMinIdleMs: memory.evictionMinIdleMs,
-      now: () => clock.now(),
-      stallMs: modules.stallMs,
-      busy: () => this.#desk.active > 0,
-      locate: (circuitId) =>
-        modules.locate(circuitId, { directory: parameterCache, allowDevelopment: allowDevelopmentParameters }),
-      gpuMemoryBytes: options.gpu.memoryBytes === 'auto' ? undefined : options.gpu.memoryBytes,
-      devices: () => this.#pool?.devices ?? [],
-      standIn: () => this.#pool?.standIn,
-      noDevice: () => this.#pool?.noDevice('device'),
-      clients: () => this.#pool?.clients ?? [],
-      onEvent: (event) => this.#events.emit('srs', event),
-      onNote: (message) => logger.warn({}, message),
-    })
-    this.#synthesizer = modules.synthesizer(options, modules.stallMs)
-    this.#steps = reportedSteps({
-      scheduler: this.#scheduler,
-      circuits: this.#circuits,
-      synthesizer: this.#synthesizer,
-      budget: this.#budget,
-      events: this.#events,
-      logger,
-      pool: () => this.#pool as GpuPool,
-      desk: this.#desk,
-      stallMs: modules.stallMs,
-      fallback: this.#plan.fallback,
-      witnesses: this.#witnesses,
-    })
+    this.#parts = new EngineParts(options, modules, plan, this)
+    this.#createdAt = modules.clock.now()
   }
 
   /**
@@ -197,32 +94,13 @@ export class Engine implements AsyncDisposable {
   }
 
   async #start(signal: AbortSignal | undefined): Promise<void> {
-    const { slots, standIn } = this.#plan
     try {
-      this.#pool = await GpuPool.start(
-        slots,
-        {
-          deviceChanged: (ordinal, state, reason) => {
-            this.#events.emit('gpu', { ordinal, state, ...(reason !== undefined && { reason }) })
-            if (state !== 'ready' && state !== 'closed') this.#logger.warn({ ordinal, reason }, `device ${state}`)
-          },
-          availabilityChanged: () => this.#scheduler.wake(),
-        },
-        { signal, standIn, now: () => this.#modules.clock.now() },
-      )
+      await this.#parts.start(signal)
+      this.#state = 'running'
     } catch (error) {
-      await this.#synthesizer.close()
       this.#state = 'closed'
       throw error
     }
-    this.#state = 'running'
-    const devices = this.#pool.devices.map(({ name }) => name)
-    this.#logger.info(
-      { devices, gpuUnavailable: this.#gpuUnavailable, memoryBytes: this.#budget.totalBytes },
-      'engine ready',
-    )
-    if (this.#plan.fallback !== undefined)
-      this.#logger.warn({ err: this.#plan.fallback }, 'using the CPU device instead')
   }
 
   /**
@@ -247,7 +125,7 @@ export class Engine implements AsyncDisposable {
     const checking = checkRequest(request, signal)
     const checked = checking instanceof Promise ? await checking : checking
     this.#refuseIfClosing()
-    const ticket = this.#desk.joined(checked.request, checked.fingerprint) ?? this.#accept(checked)
+    const ticket = this.#parts.desk.joined(checked.request, checked.fingerprint) ?? this.#accept(checked)
     return (await ticket.wait({ signal, onProgress } satisfies WaitOptions)) as ProofResult<R['kind']>
   }
 
@@ -270,10 +148,11 @@ export class Engine implements AsyncDisposable {
     signal?.throwIfAborted()
     this.#refuseIfClosing()
     const stop = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal])
-    const loading = this.#circuits.preload(circuitId, circuitId.startsWith('winning-'), {
+    const loading = this.#parts.circuits.preload(circuitId, circuitId.startsWith('winning-'), {
       signal: stop,
       unit: () => {},
-      stalled: (silentMs, file) => this.#logger.error({ circuitId, silentMs, file }, 'the parameters do not load'),
+      stalled: (silentMs, file) =>
+        this.#parts.logger.error({ circuitId, silentMs, file }, 'the parameters do not load'),
     })
     this.#conduct(loading)
     await settledSoonAfterAbort(loading, stop)
@@ -282,41 +161,27 @@ export class Engine implements AsyncDisposable {
   /** Which circuits this machine can prove now, on what device, warm or cold, and if not, why. */
   capabilities(): readonly CircuitCapability[] {
     if (this.#state !== 'running') return []
-    return capabilities(this.#circuits, this.#options)
+    return capabilities(this.#parts.circuits, this.#parts.options)
   }
 
   /** A plain snapshot of everything in hand; cheap enough to poll twice a second. */
   status(): EngineStatus {
-    const now = this.#modules.clock.now()
-    return snapshot({
-      state: this.#state,
-      uptimeMs: now - this.#createdAt,
-      budget: this.#budget,
-      maxConcurrentSyntheses: this.#options.synthesis.concurrency,
-      jobs: this.#desk.rows(),
-      ended: this.#desk.ended,
-      now,
-      devices: this.#pool?.rows() ?? [],
-      residents: this.#circuits.residents(),
-      parameters: this.#circuits.parameters(),
-      witnesses: this.#witnesses,
-      pointBytes: (circuitId) => this.#circuits.pointBytes(circuitId),
-      gpuUnavailable: this.#gpuUnavailable,
-    })
+    const sources = this.#parts.sources()
+    return snapshot({ ...sources, state: this.#state, uptimeMs: sources.now - this.#createdAt })
   }
 
   on<E extends EventName>(event: E, listener: EngineEvents[E]): this {
-    this.#events.on(event, listener)
+    this.#parts.events.on(event, listener)
     return this
   }
 
   once<E extends EventName>(event: E, listener: EngineEvents[E]): this {
-    this.#events.once(event, listener)
+    this.#parts.events.once(event, listener)
     return this
   }
 
   off<E extends EventName>(event: E, listener: EngineEvents[E]): this {
-    this.#events.off(event, listener)
+    this.#parts.events.off(event, listener)
     return this
   }
 
@@ -349,37 +214,30 @@ export class Engine implements AsyncDisposable {
     if (this.#state === 'closed') return
     this.#state = 'closing'
     const closed = new EngineClosedError('the engine was closed before the job began')
-    this.#desk.cancel('queued', closed)
+    this.#parts.desk.cancel('queued', closed)
     this.#closing.abort(new EngineClosedError('the engine is closed'))
     while (this.#conducting.size > 0) await Promise.all(this.#conducting)
-    const ends = await Promise.allSettled([this.#synthesizer.close(), this.#circuits.close()])
-    ends.push(...(await Promise.allSettled([this.#pool?.close()])))
+    const failures = await this.#parts.close()
     this.#state = 'closed'
-    for (const end of ends) if (end.status === 'rejected') this.#events.emit('error', end.reason)
-    this.#logger.info('engine closed')
+    for (const failure of failures) this.#parts.events.emit('error', asError(failure))
+    this.#parts.logger.info('engine closed')
   }
 
   #stopAll(): void {
-    this.#desk.cancel('all', new EngineClosedError('the engine was closed while the job ran'))
+    this.#parts.desk.cancel('all', new EngineClosedError('the engine was closed while the job ran'))
   }
 
   #refuseIfClosing(): void {
     if (this.#state !== 'running') throw new EngineClosedError('the engine is closed')
   }
 
-  get #gpuUnavailable(): string | undefined {
-    const { gpuUnavailable, standIn } = this.#plan
-    if (gpuUnavailable !== undefined || standIn === undefined || this.#pool === undefined) return gpuUnavailable
-    return this.#pool.hasDevices ? undefined : this.#pool.noDevice('device').message
-  }
-
   #accept({ request, fingerprint }: CheckedRequest): Ticket {
-    this.#circuits.require(request.circuitId)
-    const ticket = this.#desk.accept(request, fingerprint)
+    this.#parts.circuits.require(request.circuitId)
+    const ticket = this.#parts.desk.accept(request, fingerprint)
     // A WinningPoSt has seconds: the clocks of idle cards rise while its witness is made.
     const warming = new AbortController()
     const { priority, signal } = ticket.job
-    if (priority === 'critical') this.#pool?.warmUp(AbortSignal.any([signal, warming.signal]))
+    if (priority === 'critical') this.#parts.warmUp(AbortSignal.any([signal, warming.signal]))
     this.#conduct(this.#settleWhenDone(ticket, request).finally(() => warming.abort()))
     return ticket
   }
@@ -388,11 +246,14 @@ export class Engine implements AsyncDisposable {
   async #settleWhenDone(ticket: Ticket, request: ValidatedRequest): Promise<void> {
     const { job } = ticket
     const disarm = armDeadline(job)
-    const ended = afterGrace(job.signal, () => this.#desk.settle(ticket, stopped(ticket)))
+    const ended = afterGrace(job.signal, () => this.#parts.desk.settle(ticket, stopped(ticket)))
     try {
-      this.#desk.settle(ticket, { kind: 'completed', result: await this.#run(ticket, request) })
+      this.#parts.desk.settle(ticket, { kind: 'completed', result: await this.#run(ticket, request) })
     } catch (error) {
-      this.#desk.settle(ticket, job.signal.aborted ? stopped(ticket) : { kind: 'failed', error: asProverError(error) })
+      this.#parts.desk.settle(
+        ticket,
+        job.signal.aborted ? stopped(ticket) : { kind: 'failed', error: asProverError(error) },
+      )
     } finally {
       ended()
       disarm()
@@ -403,22 +264,22 @@ export class Engine implements AsyncDisposable {
   async #run(ticket: Ticket, request: ValidatedRequest): Promise<ProofResult> {
     const { job } = ticket
     const inputs = await this.#validate(job, request)
-    this.#desk.announce(ticket)
+    this.#parts.desk.announce(ticket)
     // Each partition: reserve → synthesize → prove on a device → assemble.
-    const proved = await proveJob(this.#steps, job, inputs)
+    const proved = await proveJob(this.#parts.steps, job, inputs)
     const { publicInputs } = await deriveStatement(request, { signal: job.signal, inputs })
-    const verifyMs = await verifyJob(this.#steps, job, publicInputs, proved, (bad) =>
-      proveJob(this.#steps, job, inputs, bad),
+    const verifyMs = await verifyJob(this.#parts.steps, job, publicInputs, proved, (bad) =>
+      proveJob(this.#parts.steps, job, inputs, bad),
     )
-    return jobResult(job, proved, verifyMs, this.#desk.rates)
+    return jobResult(job, proved, verifyMs, this.#parts.desk.rates)
   }
 
   /** What `validateRequest` could not know at once: the content of the vanilla proofs, and whether there are parameters. */
   async #validate(job: Job, request: ValidatedRequest): Promise<PartitionInput[]> {
-    await orAborted(this.#circuits.find(request.circuitId), job.signal)
-    const inputs = await this.#modules.takeOver(request, {
+    await orAborted(this.#parts.circuits.find(request.circuitId), job.signal)
+    const inputs = await this.#parts.modules.takeOver(request, {
       signal: job.signal,
-      readSeal: (seal) => this.#synthesizer.readSeal(seal, { priority: job.rank, signal: job.signal }),
+      readSeal: (seal) => this.#parts.synthesizer.readSeal(seal, { priority: job.rank, signal: job.signal }),
     })
     job.signal.throwIfAborted()
     return inputs

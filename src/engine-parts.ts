@@ -1,0 +1,186 @@
+/**
+ * What an engine is made of: its budget, its queue, its threads and devices, put together once and taken apart again. What is done
+ * with them, request by request, is in `engine.ts`.
+ */
+import { Circuits } from './budget/circuits.ts'
+import { totalMemory } from './budget/detect-memory.ts'
+import { MemoryBudget } from './budget/memory-budget.ts'
+import { GpuPool } from './device/gpu-pool.ts'
+import { type DevicePlan, planDevices } from './device/open-devices.ts'
+import { STALL_MS } from './device/stall-watch.ts'
+import { GuardedEmitter } from './events.ts'
+import type { Logger } from './logger.ts'
+import type { ResolvedOptions } from './options.ts'
+import { type Clock, SYSTEM_CLOCK } from './queue/job.ts'
+import { JobDesk } from './queue/job-desk.ts'
+import type { PartitionSteps } from './queue/prove-partition.ts'
+import { reportedSteps } from './queue/reported-steps.ts'
+import { SynthesisScheduler } from './queue/synthesis-scheduler.ts'
+import { takeOver } from './request/partitions.ts'
+import { locateParameters } from './srs/locate-parameters.ts'
+import type { StatusSources } from './status.ts'
+import { SynthesisPool, type Synthesizer } from './synthesis/synthesis-pool.ts'
+
+/** What of an engine reaches outside of it: replaced by fakes in tests of order, faults and abort. */
+export interface EngineModules {
+  readonly plan: (options: ResolvedOptions, signal?: AbortSignal) => DevicePlan | Promise<DevicePlan>
+  readonly synthesizer: (options: ResolvedOptions, stallMs: number) => Synthesizer
+  readonly locate: typeof locateParameters
+  readonly takeOver: typeof takeOver
+  readonly clock: Clock
+  /** A device or worker that makes no progress for so long hangs, and is ended. */
+  readonly stallMs: number
+}
+
+export const MODULES: EngineModules = {
+  plan: planDevices,
+  // One more than partitions at once: what is critical need not wait for a synthesis that runs.
+  synthesizer: ({ synthesis }, stallMs) => new SynthesisPool(synthesis.concurrency + 1, { stallMs }),
+  locate: locateParameters,
+  takeOver,
+  clock: SYSTEM_CLOCK,
+  stallMs: STALL_MS,
+}
+
+/** The parts of one engine. Devices are there from {@link EngineParts.start} on. */
+export class EngineParts {
+  readonly options: ResolvedOptions
+  readonly modules: EngineModules
+  readonly plan: DevicePlan
+  readonly logger: Logger
+  readonly events: GuardedEmitter
+  readonly budget: MemoryBudget
+  readonly desk: JobDesk
+  readonly scheduler: SynthesisScheduler
+  readonly circuits: Circuits
+  readonly synthesizer: Synthesizer
+  readonly steps: PartitionSteps
+  readonly #witnesses = { count: 0, bytes: 0 }
+  #pool: GpuPool | undefined
+
+  /** @param engine whom events name as their source */
+  constructor(options: ResolvedOptions, modules: EngineModules, plan: DevicePlan, engine: object) {
+    const { memory, logger, synthesis, parameterCache, allowDevelopmentParameters } = options
+    const { clock } = modules
+    this.options = options
+    this.modules = modules
+    this.logger = logger
+    this.events = new GuardedEmitter(logger, engine)
+    this.budget = new MemoryBudget(totalMemory(memory))
+    this.plan = plan
+    this.desk = new JobDesk({
+      clock,
+      events: this.events,
+      logger,
+      maxQueued: options.maxQueued,
+      hasRoom: (circuitId, rank) =>
+        this.desk.active === 0 || (this.scheduler.hasRoom(rank) && this.circuits.fitsNow(circuitId)),
+      devices: () => this.#pool?.serving ?? 1,
+      onSettled: () => {
+        // With nothing in flight any more, what is idle may be given up for whoever waits.
+        this.budget.recheck()
+        this.scheduler.wake()
+      },
+    })
+    this.scheduler = new SynthesisScheduler({
+      budget: this.budget,
+      ...synthesis,
+      freeDevices: (rank) => this.#pool?.free(rank) ?? 0,
+      now: () => clock.now(),
+    })
+    this.circuits = new Circuits({
+      budget: this.budget,
+      threads: options.cpu.threads,
+      evictionMinIdleMs: memory.evictionMinIdleMs,
+      now: () => clock.now(),
+      stallMs: modules.stallMs,
+      busy: () => this.desk.active > 0,
+      locate: (circuitId) =>
+        modules.locate(circuitId, { directory: parameterCache, allowDevelopment: allowDevelopmentParameters }),
+      gpuMemoryBytes: options.gpu.memoryBytes === 'auto' ? undefined : options.gpu.memoryBytes,
+      devices: () => this.#pool?.devices ?? [],
+      standIn: () => this.#pool?.standIn,
+      noDevice: () => this.#pool?.noDevice('device'),
+      clients: () => this.#pool?.clients ?? [],
+      onEvent: (event) => this.events.emit('srs', event),
+      onNote: (message) => logger.warn({}, message),
+    })
+    this.synthesizer = modules.synthesizer(options, modules.stallMs)
+    this.steps = reportedSteps({
+      scheduler: this.scheduler,
+      circuits: this.circuits,
+      synthesizer: this.synthesizer,
+      budget: this.budget,
+      events: this.events,
+      logger,
+      pool: () => this.#pool as GpuPool,
+      desk: this.desk,
+      stallMs: modules.stallMs,
+      fallback: this.plan.fallback,
+      witnesses: this.#witnesses,
+    })
+  }
+
+  /** Opens the devices; closes what was open if none can be. */
+  async start(signal: AbortSignal | undefined): Promise<void> {
+    const { slots, standIn } = this.plan
+    try {
+      this.#pool = await GpuPool.start(
+        slots,
+        {
+          deviceChanged: (ordinal, state, reason) => {
+            this.events.emit('gpu', { ordinal, state, ...(reason !== undefined && { reason }) })
+            if (state !== 'ready' && state !== 'closed') this.logger.warn({ ordinal, reason }, `device ${state}`)
+          },
+          availabilityChanged: () => this.scheduler.wake(),
+        },
+        { signal, standIn, now: () => this.modules.clock.now() },
+      )
+    } catch (error) {
+      await this.synthesizer.close()
+      throw error
+    }
+    const devices = this.#pool.devices.map(({ name }) => name)
+    const { gpuUnavailable } = this
+    this.logger.info({ devices, gpuUnavailable, memoryBytes: this.budget.totalBytes }, 'engine ready')
+    const { fallback } = this.plan
+    if (fallback !== undefined) this.logger.warn({ err: fallback }, 'using the CPU device instead')
+  }
+
+  /** Frees everything, whatever fails on the way. @returns what could not be freed */
+  async close(): Promise<unknown[]> {
+    const ends = await Promise.allSettled([this.synthesizer.close(), this.circuits.close()])
+    ends.push(...(await Promise.allSettled([this.#pool?.close()])))
+    return ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []))
+  }
+
+  /** Keeps idle devices awake until the signal aborts. */
+  warmUp(signal: AbortSignal): void {
+    this.#pool?.warmUp(signal)
+  }
+
+  /** Why there is no GPU, if there is none. */
+  get gpuUnavailable(): string | undefined {
+    const { gpuUnavailable, standIn } = this.plan
+    if (gpuUnavailable !== undefined || standIn === undefined || this.#pool === undefined) return gpuUnavailable
+    return this.#pool.hasDevices ? undefined : this.#pool.noDevice('device').message
+  }
+
+  /** What a snapshot of the status is made of. */
+  sources(): Omit<StatusSources, 'state' | 'uptimeMs'> {
+    const { budget, desk, circuits, options, modules, gpuUnavailable } = this
+    return {
+      budget,
+      maxConcurrentSyntheses: options.synthesis.concurrency,
+      jobs: desk.rows(),
+      ended: desk.ended,
+      now: modules.clock.now(),
+      devices: this.#pool?.rows() ?? [],
+      residents: circuits.residents(),
+      parameters: circuits.parameters(),
+      witnesses: this.#witnesses,
+      pointBytes: (circuitId) => circuits.pointBytes(circuitId),
+      gpuUnavailable,
+    }
+  }
+}
