@@ -7,12 +7,12 @@ import { workerFile } from '../cpu/wasm-file.ts'
 import { WorkerLink } from '../device/worker-link.ts'
 import { asError, InvalidOptionsError, ProverError, SrsUnavailableError, UnsupportedProofError } from '../errors.ts'
 import { isThenable } from '../events.ts'
+import type { ToxicWaste } from '../groth16/toxic-waste.ts'
 import { resolveSetupOptions } from '../options.ts'
 import { makeFolder } from '../params/make-folder.ts'
 import { developmentFileNames } from '../params/published.ts'
 import type { DevelopmentFiles } from './make-development-parameters.ts'
 import type { SetupFunctions } from './setup-functions.ts'
-import type { ToxicWaste } from './toxic-waste.ts'
 
 export interface DevelopmentSetupOptions {
   /** Where the files go; it is made if it isn't there. @default process.env.FIL_PROOFS_PARAMETER_CACHE, else /var/tmp/filecoin-proof-parameters */

@@ -4,11 +4,12 @@ import { basename, dirname, join } from 'node:path'
 import type { CircuitShape } from '../circuit/shape.ts'
 import { wasmSetupScalars } from '../cpu/setup-scalars.ts'
 import type { ProvingDevice, Run } from '../groth16/proving-device.ts'
+import type { ToxicWaste } from '../groth16/toxic-waste.ts'
 import { makeMarker, shapeFingerprint } from '../params/development-marker.ts'
 import { bytesDigest, rememberDigest } from '../params/digest.ts'
 import { paramsLayout } from '../params/layout.ts'
 import { requireSpace, withinSpace } from './disk-space.ts'
-import { drawToxicWaste, type ToxicWaste } from './toxic-waste.ts'
+import { drawToxicWaste } from './toxic-waste.ts'
 import { type WrittenParameters, writeParameters } from './write-parameters.ts'
 
 /** Paths of what a set-up writes. Survives structured clone. */

@@ -1,22 +1,9 @@
-/** The secrets of a set-up. Whoever knows them can forge proofs: they are never stored, logged, or part of an error. */
+/** Draws the secrets of a set-up. */
 import { encodeG1, encodeG2 } from '../curve/encoding.ts'
 import { G1, G2 } from '../curve/points.ts'
 import { frPow } from '../field/fr.ts'
 import { randomScalar } from '../groth16/blinding.ts'
-
-export interface ToxicScalars {
-  readonly alpha: bigint
-  readonly beta: bigint
-  readonly gamma: bigint
-  readonly delta: bigint
-  readonly tau: bigint
-}
-
-/** Everything that a set-up draws: secrets, and generators (uncompressed big-endian). */
-export interface ToxicWaste extends ToxicScalars {
-  readonly g1: Uint8Array
-  readonly g2: Uint8Array
-}
+import type { ToxicScalars, ToxicWaste } from '../groth16/toxic-waste.ts'
 
 /** Whether a set-up can use these: none is 0, and τ is no root of unity of the domain (the chance is below 2^−220). */
 export function isUsable({ alpha, beta, gamma, delta, tau }: ToxicScalars, log2Domain: number): boolean {

@@ -1,6 +1,9 @@
 /**
- * Multiples of one base for many scalars: the base's multiples d · 2^(8 k), d = 1 … 255, k = 0 … 31, are a table; each scalar's 32 table
- * points are added as a tree of pairs, 31 additions a scalar.
+ * Multiples of one base for many scalars. A table holds d · 2^(w k) · base for d = 1 … 2^(w − 1) and every window k; a scalar's signed digits
+ * of w bits choose one point each, and a tree of pairs adds them up: ⌈256 / w⌉ − 1 additions a scalar. The table itself is made by doubling,
+ * about one addition an entry, so that w is chosen by how many scalars there are.
+ *
+ * 256 bits hold a scalar below r with room for a carry into the last digit.
  */
 import { decodeG1, decodeG2 } from '../../curve/encoding.ts'
 import type { Run } from '../../groth16/proving-device.ts'
@@ -8,47 +11,64 @@ import { BufferSet } from '../buffer-set.ts'
 import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
 import { FQ, packMontgomery } from '../prelude/digit-field.ts'
-import { BatchAffine, type Group, POINT_BYTES } from './batch-affine.ts'
+import { UnitStream } from '../unit-stream.ts'
+import { ADDITION_COST, BatchAffine, type Group, POINT_BYTES } from './batch-affine.ts'
 import { EXPORT_KERNEL, recordExport } from './export-points.ts'
 
-const ROWS = 32
-const ROW = 255
-/** Scalars of a unit: 2^17 additions in the first round. */
-const UNIT = 2 ** 13
+const SCALAR_BITS = 256
+const WINDOW_BITS = { least: 4, most: 20 } as const
+/** Most bytes of a table: random reads must stay within what a card's address translation reaches. */
+const TABLE_BYTES = 2 ** 30
+/** Scalars added up together: past this size rounds are no faster. */
+const MOST_SCALARS = 2 ** 20
+/** Pairs of a slice of a round. */
+const SLICE_PAIRS = 2 ** 21
 
-const tablePairs: Kernel = {
-  name: 'table pairs',
+const pairsKernel = (file: string, bindings: Kernel['bindings']): Kernel => ({
+  name: file.replace('-', ' '),
   fields: [],
-  parts: ['invocation.wgsl', 'curve/table-pairs.wgsl'],
-  entry: 'table_pairs',
-  bindings: ['read', 'read_write', 'uniform'],
+  parts: ['invocation.wgsl', `curve/${file}.wgsl`],
+  entry: file.replace('-', '_'),
+  bindings,
+})
+const tablePairs = pairsKernel('table-pairs', ['read', 'read_write', 'uniform'])
+const adjacentPairs = pairsKernel('adjacent-pairs', ['read_write', 'uniform'])
+const doublingPairs = pairsKernel('doubling-pairs', ['read_write', 'uniform'])
+
+export const FIXED_BASE_KERNELS: readonly Kernel[] = [tablePairs, adjacentPairs, doublingPairs, EXPORT_KERNEL]
+
+const windowCount = (bits: number): number => Math.ceil(SCALAR_BITS / bits)
+const tableEntries = (bits: number): number => windowCount(bits) * 2 ** (bits - 1)
+
+/** Bits of a window that take the fewest additions for so many scalars, table included. */
+export function fixedBaseWindow(gpu: Pick<Gpu, 'bindingBytes'>, group: Group, scalars: number): number {
+  const bytes = Math.min(TABLE_BYTES, gpu.bindingBytes)
+  let best: number = WINDOW_BITS.least
+  const additions = (bits: number): number => tableEntries(bits) + scalars * (windowCount(bits) - 1)
+  for (let bits = best + 1; bits <= WINDOW_BITS.most; bits++) {
+    if ((tableEntries(bits) + 1) * POINT_BYTES[group] > bytes) break
+    if (additions(bits) < additions(best)) best = bits
+  }
+  return best
 }
-const adjacentPairs: Kernel = {
-  name: 'adjacent pairs',
-  fields: [],
-  parts: ['invocation.wgsl', 'curve/adjacent-pairs.wgsl'],
-  entry: 'adjacent_pairs',
-  bindings: ['read_write', 'uniform'],
-}
+
 interface Doubling<P> {
-  add(other: P): P
+  double(): P
   toAffine(): { x: unknown; y: unknown }
 }
 
-/** Packed table; the last point is infinity. */
-function table(group: Group, base: Uint8Array): Uint32Array {
-  const words = new Uint32Array(((ROWS * ROW + 1) * POINT_BYTES[group]) / 4)
-  const fill = <P extends Doubling<P>>(point: P): void => {
-    let start = point
-    for (let row = 0; row < ROWS; row++) {
-      let multiple = start
-      for (let d = 0; d < ROW; d++) {
-        const at = ((row * ROW + d) * POINT_BYTES[group]) / 4
-        for (const [k, coordinate] of coordinates(multiple).entries())
-          words.set(packMontgomery(coordinate, FQ), at + k * FQ.words)
-        multiple = multiple.add(start)
+/** Packed 2^(bits · k) · base for every window k. */
+function windowBases(group: Group, base: Uint8Array, bits: number): Uint32Array {
+  const windows = windowCount(bits)
+  const words = new Uint32Array((windows * POINT_BYTES[group]) / 4)
+  const fill = <P extends Doubling<P>>(first: P): void => {
+    let point = first
+    for (let k = 0; k < windows; k++) {
+      const at = (k * POINT_BYTES[group]) / 4
+      for (const [c, coordinate] of coordinates(point).entries()) {
+        words.set(packMontgomery(coordinate, FQ), at + c * FQ.words)
       }
-      start = multiple
+      if (k + 1 < windows) for (let i = 0; i < bits; i++) point = point.double()
     }
   }
   if (group === 'g1') fill(decodeG1(base, { subgroup: false }))
@@ -63,10 +83,151 @@ function coordinates<P extends Doubling<P>>(point: P): bigint[] {
   )
 }
 
+/** The table of a base, and what it takes to use it. */
+export class FixedBase {
+  readonly group: Group
+  readonly #gpu: Gpu
+  readonly #bits: number
+  readonly #chunk: number
+  readonly #set: BufferSet
+  readonly #adder: BatchAffine
+  readonly #table: GPUBuffer
+  readonly #pairs: GPUBuffer
+  readonly #sums: readonly [GPUBuffer, GPUBuffer]
+
+  private constructor(fields: {
+    gpu: Gpu
+    group: Group
+    bits: number
+    chunk: number
+    set: BufferSet
+    adder: BatchAffine
+    table: GPUBuffer
+    pairs: GPUBuffer
+    sums: readonly [GPUBuffer, GPUBuffer]
+  }) {
+    this.#gpu = fields.gpu
+    this.group = fields.group
+    this.#bits = fields.bits
+    this.#chunk = fields.chunk
+    this.#set = fields.set
+    this.#adder = fields.adder
+    this.#table = fields.table
+    this.#pairs = fields.pairs
+    this.#sums = fields.sums
+  }
+
+  /**
+   * Makes the table.
+   * @param base uncompressed big-endian, not infinity
+   * @param scalars how many there will be, and at most at once: they decide window and work buffers
+   * @throws `run.signal.reason` once the signal aborts
+   */
+  static async create(
+    gpu: Gpu,
+    group: Group,
+    base: Uint8Array,
+    scalars: { readonly total: number; readonly atOnce: number },
+    run: Run,
+    bits: number = fixedBaseWindow(gpu, group, scalars.total),
+  ): Promise<FixedBase> {
+    await gpu.prepare(FIXED_BASE_KERNELS)
+    const windows = windowCount(bits)
+    const entries = tableEntries(bits)
+    const pointBytes = POINT_BYTES[group]
+    const set = new BufferSet(gpu)
+    try {
+      const firstRound = Math.ceil(windows / 2)
+      const fitting = Math.max(1, Math.floor(gpu.bindingBytes / (firstRound * pointBytes)))
+      const chunk = Math.max(1, Math.min(MOST_SCALARS, scalars.atOnce, fitting))
+      // The last round of the table is half of it.
+      const pairCount = Math.max(chunk * firstRound, entries / 2)
+      const adder = set.own(await BatchAffine.create(gpu, group, Math.min(SLICE_PAIRS, pairCount)))
+      const table = await set.allocate((entries + 1) * pointBytes, 'table of multiples')
+      const pairs = await set.allocate(pairCount * 8, 'pairs')
+      const sums = await set.allocate(pairCount * pointBytes, 'sums')
+      const others = await set.allocate(Math.max(1, chunk * Math.ceil(firstRound / 2)) * pointBytes, 'sums')
+      const words = windowBases(group, base, bits)
+      await gpu.upload(table, 0, new Uint8Array(words.buffer))
+      const stream = new UnitStream(gpu, 'table of multiples', run, entries * ADDITION_COST[group])
+      stream.commands.clear(table, entries * pointBytes, pointBytes)
+      for (let n = 1; n < 2 ** (bits - 1); n *= 2) {
+        const count = n * windows
+        stream.commands.dispatch(doublingPairs, {
+          buffers: [pairs],
+          params: [count, windows, n],
+          workgroups: Math.ceil(count / 64),
+        })
+        await adder.recordRound(stream, { points: table, source: { kind: 'list', pairs }, sums }, count)
+        stream.commands.copy(sums, 0, table, count * pointBytes, count * pointBytes)
+      }
+      await stream.finish()
+      return new FixedBase({ gpu, group, bits, chunk, set, adder, table, pairs, sums: [sums, others] })
+    } catch (error) {
+      set.release()
+      throw error
+    }
+  }
+
+  /** Work of so many multiples, in additions of points in G1. */
+  work(count: number): number {
+    return count * (windowCount(this.#bits) - 1) * ADDITION_COST[this.group]
+  }
+
+  /**
+   * Packed points of `count` plain scalars, infinity for 0.
+   * @throws `run.signal.reason` once the signal aborts
+   */
+  async multiples(scalars: GPUBuffer, count: number, points: GPUBuffer, run: Run): Promise<void> {
+    const pointBytes = POINT_BYTES[this.group]
+    const stream = new UnitStream(this.#gpu, `multiples in ${this.group}`, run, this.work(count))
+    for (let first = 0; first < count; first += this.#chunk) {
+      const size = Math.min(this.#chunk, count - first)
+      const sums = await this.#recordSums(stream, scalars, first, size)
+      stream.commands.copy(sums, 0, points, first * pointBytes, size * pointBytes)
+    }
+    await stream.finish()
+  }
+
+  /** Records the multiples of at most a chunk of scalars. @returns the buffer that begins with them */
+  async #recordSums(stream: UnitStream, scalars: GPUBuffer, first: number, size: number): Promise<GPUBuffer> {
+    const pairs = this.#pairs
+    let left = windowCount(this.#bits)
+    stream.commands.dispatch(tablePairs, {
+      buffers: [scalars, pairs],
+      params: [size, first, this.#bits, left],
+      workgroups: Math.ceil(size / 64),
+    })
+    let points = this.#table
+    let [to, other] = this.#sums
+    for (;;) {
+      left = Math.ceil(left / 2)
+      await this.#adder.recordRound(stream, { points, source: { kind: 'list', pairs }, sums: to }, size * left)
+      if (left === 1) return to
+      const next = Math.ceil(left / 2) * size
+      stream.commands.dispatch(adjacentPairs, {
+        buffers: [pairs],
+        params: [next, left],
+        workgroups: Math.ceil(next / 64),
+      })
+      points = to
+      ;[to, other] = [other, to]
+    }
+  }
+
+  release(): void {
+    this.#set.release()
+  }
+}
+
+/** Points encoded and read back together. */
+const EXPORTED = 2 ** 16
+
 /**
  * @param base uncompressed big-endian, not infinity
  * @param scalars 32 bytes little-endian each, canonical
  * @param out one uncompressed big-endian point per scalar, infinity for 0
+ * @param bits of a window; chosen by the number of scalars unless given
  */
 export async function fixedBaseMultiples(
   gpu: Gpu,
@@ -75,50 +236,40 @@ export async function fixedBaseMultiples(
   scalars: Uint8Array,
   out: Uint8Array,
   run: Run,
+  bits?: number,
 ): Promise<void> {
-  await gpu.prepare([tablePairs, adjacentPairs, EXPORT_KERNEL])
-  const count = scalars.byteLength / 32
+  const total = scalars.byteLength / 32
+  if (total === 0) return
   const pointBytes = POINT_BYTES[group]
+  const atOnce = Math.min(total, EXPORTED)
   const set = new BufferSet(gpu)
+  const quiet: Run = { signal: run.signal, unit: () => {} }
   try {
-    const unit = Math.min(UNIT, Math.max(1, count))
-    const firstRound = (unit * ROWS) / 2
-    const adder = set.own(await BatchAffine.create(gpu, group, firstRound))
-    const words = table(group, base)
-    const points = await set.allocate(words.byteLength, 'table of multiples')
-    await gpu.upload(points, 0, new Uint8Array(words.buffer))
-    const scalarBuffer = await set.allocate(unit * 32, 'scalars')
-    const pairs = await set.allocate(firstRound * 8, 'pairs')
-    const sums = await set.allocate(firstRound * pointBytes, 'sums')
-    const other = await set.allocate((firstRound / 2) * pointBytes, 'sums')
-    const encoded = await set.allocate(unit * pointBytes, 'encoded points')
-    for (let first = 0; first < count; first += unit) {
-      run.signal.throwIfAborted()
-      const size = Math.min(unit, count - first)
-      await gpu.upload(scalarBuffer, 0, scalars.subarray(first * 32, (first + size) * 32))
-      let additions = (size * ROWS) / 2
-      const commands = gpu.commands('fixed-base multiples').dispatch(tablePairs, {
-        buffers: [scalarBuffer, pairs],
-        params: [size, 0],
-        workgroups: Math.ceil(additions / 64),
-      })
-      adder.record(commands, { points, source: { kind: 'list', pairs }, sums }, 0, additions)
-      let [from, to] = [sums, other]
-      for (additions /= 2; additions >= size; additions /= 2) {
-        commands.dispatch(adjacentPairs, {
-          buffers: [pairs],
-          params: [additions, 0, 0, 0],
-          workgroups: Math.ceil(additions / 64),
-        })
-        adder.record(commands, { points: from, source: { kind: 'list', pairs }, sums: to }, 0, additions)
-        ;[from, to] = [to, from]
-      }
-      recordExport(commands, group, from, encoded, size)
-      await commands.submit()
-      out.set(await gpu.download(encoded, 0, size * pointBytes), first * pointBytes)
-      run.unit((first + size) / count)
+    const fixedBase = set.own(await FixedBase.create(gpu, group, base, { total, atOnce }, quiet, bits))
+    const scalarBuffer = await set.allocate(atOnce * 32, 'scalars')
+    const points = await set.allocate(atOnce * pointBytes, 'points')
+    for (let first = 0; first < total; first += atOnce) {
+      const count = Math.min(atOnce, total - first)
+      const unit = (share: number): void => run.unit((first + share * count) / total)
+      await gpu.upload(scalarBuffer, 0, scalars.subarray(first * 32, (first + count) * 32))
+      await fixedBase.multiples(scalarBuffer, count, points, { signal: run.signal, unit })
+      out.set(await exportPoints(gpu, group, points, count), first * pointBytes)
     }
   } finally {
     set.release()
+  }
+}
+
+/** Uncompressed big-endian encodings of the first `count` points of a buffer. */
+export async function exportPoints(gpu: Gpu, group: Group, points: GPUBuffer, count: number): Promise<Uint8Array> {
+  await gpu.prepare([EXPORT_KERNEL])
+  const encoded = await gpu.allocate(count * POINT_BYTES[group], 'encoded points')
+  try {
+    const commands = gpu.commands('export points')
+    recordExport(commands, group, points, encoded, count)
+    await commands.submit()
+    return await gpu.download(encoded, 0, count * POINT_BYTES[group])
+  } finally {
+    gpu.release(encoded)
   }
 }

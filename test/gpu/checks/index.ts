@@ -6,6 +6,7 @@ import { inversionChecks } from './inversion.ts'
 import { multiexpChecks } from './multiexp.ts'
 import { nttChecks } from './ntt.ts'
 import { proofChecks } from './proofs.ts'
+import { setupChecks } from './setup.ts'
 
 /** Every check of a kernel, by name. */
 export const checks: Readonly<Record<string, Check>> = {
@@ -15,5 +16,6 @@ export const checks: Readonly<Record<string, Check>> = {
   ...multiexpChecks,
   ...nttChecks,
   ...assignmentChecks,
+  ...setupChecks,
   ...proofChecks,
 }

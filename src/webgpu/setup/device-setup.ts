@@ -1,0 +1,171 @@
+/**
+ * A set-up on the device: columns at τ, then points of any range of any query, which stay where they are made. What leaves the device is
+ * the verifying key, and points for a file where one is written.
+ */
+import type { CircuitShape } from '../../circuit/shape.ts'
+import { FR_BYTES, frWriteBytes } from '../../field/fr.ts'
+import type { DeviceSetup, SetupRange } from '../../groth16/device-setup.ts'
+import type { DevicePoints, Run } from '../../groth16/proving-device.ts'
+import type { ToxicWaste } from '../../groth16/toxic-waste.ts'
+import { G1_BYTES, G2_BYTES, paramsLayout, QUERIES, QUERY_GROUP } from '../../params/layout.ts'
+import { BufferSet } from '../buffer-set.ts'
+import { type Group, POINT_BYTES } from '../curve/batch-affine.ts'
+import { exportPoints, FIXED_BASE_KERNELS, FixedBase } from '../curve/fixed-base.ts'
+import type { Gpu } from '../gpu.ts'
+import type { Kernel } from '../kernel.ts'
+import { COLUMN_KERNELS, computeColumns } from './columns.ts'
+import { QUERY_SCALAR_KERNELS, QueryScalars, scalarBytes } from './query-scalars.ts'
+
+/** Everything that a set-up dispatches besides additions of points. */
+export const SETUP_KERNELS: readonly Kernel[] = [...COLUMN_KERNELS, ...QUERY_SCALAR_KERNELS, ...FIXED_BASE_KERNELS]
+
+/** Shares of {@link GpuSetup.create} in its progress. */
+const COLUMNS_SHARE = 0.8
+
+export type WrapPoints = (group: Group, count: number, buffer: GPUBuffer) => DevicePoints
+
+export class GpuSetup implements DeviceSetup {
+  readonly verifyingKey: Uint8Array
+  readonly #gpu: Gpu
+  readonly #set: BufferSet
+  readonly #scalars: QueryScalars
+  readonly #bases: Readonly<Record<Group, FixedBase>>
+  readonly #wrap: WrapPoints
+
+  private constructor(
+    gpu: Gpu,
+    set: BufferSet,
+    scalars: QueryScalars,
+    bases: Readonly<Record<Group, FixedBase>>,
+    wrap: WrapPoints,
+    verifyingKey: Uint8Array,
+  ) {
+    this.#gpu = gpu
+    this.#set = set
+    this.#scalars = scalars
+    this.#bases = bases
+    this.#wrap = wrap
+    this.verifyingKey = verifyingKey
+  }
+
+  /**
+   * @param atOnce most points of a group that will be asked for at once
+   * @param wrap makes a device's handle of a buffer of packed points
+   */
+  static async create(
+    gpu: Gpu,
+    shape: CircuitShape,
+    toxic: ToxicWaste,
+    atOnce: Readonly<Record<Group, number>>,
+    wrap: WrapPoints,
+    run: Run,
+  ): Promise<GpuSetup> {
+    await gpu.prepare(SETUP_KERNELS)
+    const set = new BufferSet(gpu)
+    try {
+      const columns = set.own(
+        await computeColumns(gpu, shape, toxic, {
+          signal: run.signal,
+          unit: (share) => run.unit(COLUMNS_SHARE * share),
+        }),
+      )
+      const scalars = new QueryScalars(gpu, shape, toxic, columns)
+      const { queries } = paramsLayout(shape)
+      const quiet: Run = { signal: run.signal, unit: () => {} }
+      const base = async (group: Group): Promise<FixedBase> => {
+        const counts = QUERIES.filter((query) => QUERY_GROUP[query] === group).map((query) => queries[query].points)
+        const total = counts.reduce((sum, count) => sum + count, 0)
+        const most = Math.min(atOnce[group], Math.max(...counts))
+        return set.own(await FixedBase.create(gpu, group, toxic[group], { total, atOnce: most }, quiet))
+      }
+      const bases = { g1: await base('g1'), g2: await base('g2') }
+      const verifyingKey = await makeVerifyingKey(gpu, shape, toxic, scalars, bases, quiet)
+      run.unit(1)
+      return new GpuSetup(gpu, set, scalars, bases, wrap, verifyingKey)
+    } catch (error) {
+      set.release()
+      throw error
+    }
+  }
+
+  async points(range: SetupRange, run: Run): Promise<DevicePoints> {
+    return this.#wrap(QUERY_GROUP[range.query], range.count, await this.#packed(range, run))
+  }
+
+  async #packed({ query, first, count }: SetupRange, run: Run): Promise<GPUBuffer> {
+    const group = QUERY_GROUP[query]
+    const scalars = await this.#gpu.allocate(scalarBytes(count), `scalars of ${query}`)
+    try {
+      await this.#scalars.fill(query, first, count, scalars)
+      const points = await this.#gpu.allocate(Math.max(1, count) * POINT_BYTES[group], `points of ${query}`)
+      try {
+        await this.#bases[group].multiples(scalars, count, points, run)
+        return points
+      } catch (error) {
+        this.#gpu.release(points)
+        throw error
+      }
+    } finally {
+      this.#gpu.release(scalars)
+    }
+  }
+
+  async encoded(range: SetupRange, run: Run): Promise<Uint8Array> {
+    const points = await this.#packed(range, run)
+    try {
+      return await exportPoints(this.#gpu, QUERY_GROUP[range.query], points, range.count)
+    } finally {
+      this.#gpu.release(points)
+    }
+  }
+
+  release(): void {
+    this.#set.release()
+  }
+}
+
+/** alpha_g1 · beta_g1 · beta_g2 · gamma_g2 · delta_g1 · delta_g2 · count of ic · ic, as in a `.vk` file. */
+async function makeVerifyingKey(
+  gpu: Gpu,
+  { inputs }: CircuitShape,
+  { alpha, beta, gamma, delta }: ToxicWaste,
+  scalars: QueryScalars,
+  bases: Readonly<Record<Group, FixedBase>>,
+  run: Run,
+): Promise<Uint8Array> {
+  const multiples = async (group: Group, secrets: readonly bigint[], ic: number): Promise<Uint8Array> => {
+    const count = secrets.length + ic
+    const set = new BufferSet(gpu)
+    try {
+      const buffer = await set.allocate(scalarBytes(count), 'scalars of the key')
+      const bytes = new Uint8Array(secrets.length * FR_BYTES)
+      for (const [i, secret] of secrets.entries()) frWriteBytes(secret, bytes, i * FR_BYTES)
+      await gpu.upload(buffer, 0, bytes)
+      bytes.fill(0)
+      if (ic > 0) await scalars.fillIc(buffer, secrets.length)
+      const points = await set.allocate(count * POINT_BYTES[group], 'points of the key')
+      await bases[group].multiples(buffer, count, points, run)
+      await gpu
+        .commands('forget secrets')
+        .clear(buffer, 0, secrets.length * FR_BYTES)
+        .submit()
+      return await exportPoints(gpu, group, points, count)
+    } finally {
+      set.release()
+    }
+  }
+  const g1 = await multiples('g1', [alpha, beta, delta], inputs)
+  const g2 = await multiples('g2', [beta, gamma, delta], 0)
+  const count = new Uint8Array(4)
+  new DataView(count.buffer).setUint32(0, inputs, false)
+  return new Uint8Array(
+    Buffer.concat([
+      g1.subarray(0, 2 * G1_BYTES),
+      g2.subarray(0, 2 * G2_BYTES),
+      g1.subarray(2 * G1_BYTES, 3 * G1_BYTES),
+      g2.subarray(2 * G2_BYTES),
+      count,
+      g1.subarray(3 * G1_BYTES),
+    ]),
+  )
+}

@@ -1,0 +1,133 @@
+/** A set-up on the device against the one in WebAssembly and bigints. */
+import assert from 'node:assert/strict'
+import type { CircuitId } from '../../../src/circuit/circuit-id.ts'
+import { circuitShape } from '../../../src/circuit/circuit-shape.ts'
+import type { CircuitShape } from '../../../src/circuit/shape.ts'
+import { wasmSetupScalars } from '../../../src/cpu/setup-scalars.ts'
+import { encodeG1, encodeG2 } from '../../../src/curve/encoding.ts'
+import { G1, G2 } from '../../../src/curve/points.ts'
+import { FR_MODULUS, frFromBytes } from '../../../src/field/fr.ts'
+import { paramsLayout, QUERIES, QUERY_GROUP } from '../../../src/params/layout.ts'
+import { FixedBase, fixedBaseMultiples } from '../../../src/webgpu/curve/fixed-base.ts'
+import { computeColumns } from '../../../src/webgpu/setup/columns.ts'
+import { GpuSetup } from '../../../src/webgpu/setup/device-setup.ts'
+import { QUERY_SCALAR_KERNELS, QueryScalars, scalarBytes } from '../../../src/webgpu/setup/query-scalars.ts'
+import { tinyCircuit } from '../../support/tiny-circuit.ts'
+import { recordedToxic } from '../../support/toxic.ts'
+import { type Check, dirtyBuffer, Random, withShards } from '../harness.ts'
+
+const run = { signal: new AbortController().signal, unit: () => {} }
+
+const noPoints = (): never => {
+  throw new Error('no points are asked for')
+}
+
+const scalars =
+  (shape: () => CircuitShape): Check =>
+  async (gpu) => {
+    const circuit = shape()
+    const toxic = recordedToxic('2KiB', 'window')
+    const expected = await wasmSetupScalars(circuit, toxic)
+    const used = gpu.usedBytes
+    await gpu.prepare(QUERY_SCALAR_KERNELS)
+    const columns = await computeColumns(gpu, circuit, toxic, run)
+    const setup = new QueryScalars(gpu, circuit, toxic, columns)
+    const { queries } = paramsLayout(circuit)
+    for (const query of QUERIES) {
+      const { points } = queries[query]
+      const cut = Math.floor(points / 3)
+      for (const [first, count] of [
+        [0, cut],
+        [cut, points - cut],
+      ] as const) {
+        const buffer = await dirtyBuffer(gpu, scalarBytes(count), 'scalars')
+        await setup.fill(query, first, count, buffer)
+        const actual = Buffer.from(await gpu.download(buffer, 0, scalarBytes(count)))
+        gpu.release(buffer)
+        const wanted = expected.query(query, first, count)
+        for (let i = 0; i < count; i++) {
+          const place = `${query}[${first + i}] of ${points}`
+          assert.equal(actual.toString('hex', 32 * i, 32 * i + 32), hex(wanted, i), place)
+        }
+      }
+    }
+    columns.release()
+    assert.equal(gpu.usedBytes, used, 'every buffer is released')
+  }
+
+const hex = (bytes: Uint8Array, i: number): string => Buffer.from(bytes.subarray(32 * i, 32 * i + 32)).toString('hex')
+
+/** Few scalars, but all kinds of digits: zeros, carries through all windows, the greatest scalar. */
+const multiples =
+  (group: 'g1' | 'g2', bits: number): Check =>
+  async (gpu) => {
+    const random = new Random()
+    const half = 1n << BigInt(bits - 1)
+    const all = (digit: bigint): bigint => {
+      let value = 0n
+      for (let k = 0; k * bits < 250; k++) value |= digit << BigInt(k * bits)
+      return value % FR_MODULUS
+    }
+    const values = [0n, 1n, half - 1n, half, half + 1n, 2n * half - 1n, FR_MODULUS - 1n, FR_MODULUS - half]
+    values.push(all(half), all(half + 1n), all(half - 1n), random.below(FR_MODULUS), random.below(FR_MODULUS))
+    const base = 3n + random.below(1000n)
+    const [encode, count] = [group === 'g1' ? g1Of : g2Of, values.length]
+    const bytes = new Uint8Array(32 * count)
+    for (const [i, value] of values.entries()) {
+      for (let k = 0; k < 32; k++) bytes[32 * i + k] = Number((value >> BigInt(8 * k)) & 0xffn)
+    }
+    const used = gpu.usedBytes
+    const table = await FixedBase.create(gpu, group, encode(base), { total: count, atOnce: 5 }, run, bits)
+    table.release()
+    const size = group === 'g1' ? 96 : 192
+    const out = new Uint8Array(size * count)
+    await fixedBaseMultiples(gpu, group, encode(base), bytes, out, run, bits)
+    for (const [i, value] of values.entries()) {
+      const expected = encode((value * base) % FR_MODULUS)
+      assert.equal(Buffer.from(out).toString('hex', size * i, size * i + size), Buffer.from(expected).toString('hex'))
+    }
+    assert.equal(gpu.usedBytes, used, 'every buffer is released')
+  }
+
+const g1Of = (k: bigint): Uint8Array => encodeG1(k === 0n ? G1.ZERO : G1.BASE.multiplyUnsafe(k))
+const g2Of = (k: bigint): Uint8Array => encodeG2(k === 0n ? G2.ZERO : G2.BASE.multiplyUnsafe(k))
+
+/** Points and verifying key of a small circuit, from bigints. */
+const points: Check = async (gpu) => {
+  const circuit = tinyCircuit()
+  const toxic = recordedToxic('2KiB', 'window')
+  const expected = await wasmSetupScalars(circuit, toxic)
+  const setup = await GpuSetup.create(gpu, circuit, toxic, { g1: 4, g2: 4 }, noPoints, run)
+  try {
+    const { queries } = paramsLayout(circuit)
+    for (const query of QUERIES) {
+      const { points: count } = queries[query]
+      const encoded = Buffer.from(await setup.encoded({ query, first: 1, count: count - 1 }, run))
+      const wanted = expected.query(query, 1, count - 1)
+      const parts = Array.from({ length: count - 1 }, (_, i) =>
+        (QUERY_GROUP[query] === 'g1' ? g1Of : g2Of)(frFromBytes(wanted, 32 * i)),
+      )
+      assert.equal(encoded.toString('hex'), Buffer.concat(parts).toString('hex'), query)
+    }
+  } finally {
+    setup.release()
+  }
+}
+
+const circuit = (id: CircuitId) => (): CircuitShape => circuitShape(id)
+
+export const setupChecks: Readonly<Record<string, Check>> = {
+  'set-up: multiples in G1, windows of 5 bits': multiples('g1', 5),
+  'set-up: multiples in G1, windows of 8 bits': multiples('g1', 8),
+  'set-up: multiples in G2, windows of 4 bits': multiples('g2', 4),
+  'set-up: scalars of a tiny circuit': scalars(tinyCircuit),
+  'set-up: scalars of wpost-2k': scalars(circuit('wpost-2k')),
+  'set-up: scalars of winning-2k in shards': withShards(13, scalars(circuit('winning-2k'))),
+  'set-up: points of a tiny circuit': points,
+}
+
+/** Too long for a software adapter within `npm test`. */
+export const longSetupChecks: Readonly<Record<string, Check>> = {
+  'set-up: scalars of porep-2k': withShards(18, scalars(circuit('porep-2k'))),
+  'set-up: scalars of snap-2k': withShards(18, scalars(circuit('snap-2k'))),
+}
