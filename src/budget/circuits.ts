@@ -142,7 +142,7 @@ export class Circuits {
     }
     const { totalBytes } = this.#options.budget
     const bytes = neededBytes(estimateCircuit(size, this.#machine(role)))
-    const keptBytes = this.#keptBytes(circuitId)
+    const keptBytes = this.keptBytes(circuitId)
     if (bytes + keptBytes <= totalBytes) return undefined
     const kept = keptBytes === 0 ? '' : `, of which ${keptBytes} stay reserved for what was preloaded`
     return new BudgetExceededError(
@@ -157,14 +157,24 @@ export class Circuits {
     )
   }
 
-  /** What stays reserved for preloaded circuits other than this one, and so can never be had by it. */
-  #keptBytes(circuitId: CircuitId): number {
+  /** What stays reserved for preloaded circuits, and so can never be had by others. */
+  keptBytes(but?: CircuitId): number {
     return [...this.#kept.keys()]
-      .filter((kept) => kept !== circuitId)
+      .filter((kept) => kept !== but)
       .reduce((sum, kept) => {
         const size = circuitSize(kept) as CircuitSize
         return sum + neededBytes(estimateCircuit(size, this.#machine('device')))
       }, 0)
+  }
+
+  /** Bytes of one partition and its circuit, wherever it may be proved, beside what is kept for preloaded ones. */
+  largestNeed(circuitId: CircuitId): number {
+    if (this.#kept.has(circuitId)) return 0
+    const size = circuitSize(circuitId) as CircuitSize
+    const needs = (['device', 'standIn'] as const)
+      .filter((role) => this.#infos(role).length > 0 && this.#refusalOn(role, circuitId) === undefined)
+      .map((role) => neededBytes(estimateCircuit(size, this.#machine(role))))
+    return Math.max(0, ...needs)
   }
 
   /**
@@ -286,7 +296,8 @@ export class Circuits {
     const location = await this.#options.locate(circuitId)
     const { keepPoints, residentBytes } = this.require(circuitId)
     const circuit = { circuitId, parameters: location, keepPoints }
-    const clients = this.#options.clients()
+    const { log2Domain } = circuitSize(circuitId) as CircuitSize
+    const clients = this.#options.clients().filter(({ info }) => info.maxLog2Domain >= log2Domain)
     const shares = clients.map(() => 0)
     await Promise.all(
       clients.map(async (client, k) => {

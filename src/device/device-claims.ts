@@ -13,6 +13,10 @@ export interface Claim {
   readonly rank: () => number
   /** Among claims of one rank the smaller goes first, compared number by number. */
   readonly order: readonly number[]
+  /** Of its circuit's evaluation domain: a device that reaches less is not asked. */
+  readonly log2Domain: number
+  /** Names the circuit: a device whose memory it exceeded is taken only if there is no other. */
+  readonly circuitId: string
   /** A device that failed this partition: another is taken if there is one. */
   readonly avoid?: number | undefined
 }

@@ -83,6 +83,8 @@ interface Row {
   reason: string | undefined
   client: DeviceClient | undefined
   info: DeviceInfo | undefined
+  /** Circuits that its memory was too small for, since it was started. */
+  readonly tooLarge: Set<string>
   /** When a unit of either seat ended last. */
   lastUnitAt: number
   timer: NodeJS.Timeout | undefined
@@ -109,6 +111,8 @@ export interface DeviceHold extends Disposable {
   silentMs(): number
   /** A batch came back: earlier failures of this device are forgotten. */
   succeeded(): void
+  /** Its memory did not suffice: from now on others are asked first for this circuit. */
+  outOfMemory(): void
   /** Ends a device that hangs; what it works on rejects. */
   end(): void
 }
@@ -140,6 +144,7 @@ export class GpuPool {
         reason: undefined,
         client: undefined,
         info: undefined,
+        tooLarge: new Set(),
         lastUnitAt: 0,
         timer: undefined,
         latestStart: undefined,
@@ -306,7 +311,7 @@ export class GpuPool {
 
   /** Whether a device of this role works, or will before long. */
   #left(role: DeviceRole): boolean {
-    return this.#of(role).some(({ state }) => state !== 'excluded' && state !== 'quarantined')
+    return this.#of(role).some(isLeft)
   }
 
   /** Starts a stand-in, once. */
@@ -326,6 +331,7 @@ export class GpuPool {
       if (this.#closing.signal.aborted || row.latestStart !== start) return await client.close()
       row.client = client
       row.info = client.info
+      row.tooLarge.clear()
       row.generation++
       row.state = 'idle'
       row.reason = undefined
@@ -388,14 +394,15 @@ export class GpuPool {
     if (this.#refuseIfNoneLeft(row.role)) this.#observer.availabilityChanged()
   }
 
-  /** With no device left those who wait would wait for ever. */
+  /** With no device left those who wait would wait for ever, and so would who needs a larger one than those left. */
   #refuseIfNoneLeft(role: DeviceRole): boolean {
-    if (this.#left(role)) return false
+    const left = this.#of(role).filter(isLeft)
     for (const waiter of this.#waiters.filter((waiting) => waiting.role === role)) {
+      if (left.some((row) => reaches(row, waiter.claim))) continue
       this.#waiters.splice(this.#waiters.indexOf(waiter), 1)
       waiter.reject(this.noDevice(role))
     }
-    return true
+    return left.length === 0
   }
 
   /** Why no device of a role is left. */
@@ -420,11 +427,13 @@ export class GpuPool {
     if (this.idle > 0) this.#observer.availabilityChanged()
   }
 
-  /** An idle device before one that works, and one that has failed this partition only if there is no other. */
+  /** An idle device before one that works, and one that has failed this partition or is too small only if there is no other. */
   #rowFor({ claim, role }: Waiter): Row | undefined {
-    const rows = this.#of(role)
-    const others = rows.filter((row) => isServing(row) && row.ordinal !== claim.avoid)
-    const candidates = others.length > 0 ? others : rows
+    const rows = this.#of(role).filter((row) => reaches(row, claim))
+    const large = rows.filter((row) => isLeft(row) && !row.tooLarge.has(claim.circuitId))
+    const enough = large.length > 0 ? large : rows
+    const others = enough.filter((row) => isServing(row) && row.ordinal !== claim.avoid)
+    const candidates = others.length > 0 ? others : enough
     const free = candidates.filter((row) => seatFor(row, claim.rank()) !== undefined)
     return free.find(({ state }) => state === 'idle') ?? free[0]
   }
@@ -447,7 +456,12 @@ export class GpuPool {
       unit,
       silentMs: () => this.#now() - row.lastUnitAt,
       succeeded: () => {
-        if (row.generation === generation) row.health.succeeded()
+        if (row.generation !== generation) return
+        row.health.succeeded()
+        row.tooLarge.delete(claim.circuitId)
+      },
+      outOfMemory: () => {
+        if (row.generation === generation) row.tooLarge.add(claim.circuitId)
       },
       end: () => {
         // From now on nobody else gets it; its exit decides what comes next.
@@ -464,6 +478,16 @@ export class GpuPool {
       },
     }
   }
+}
+
+/** Works, or will before long. */
+function isLeft({ state }: Row): boolean {
+  return state !== 'excluded' && state !== 'quarantined'
+}
+
+/** Whether the circuit's domain is one that the device reaches; of one that was never started nobody knows. */
+function reaches({ info }: Row, { log2Domain }: Claim): boolean {
+  return info === undefined || info.maxLog2Domain >= log2Domain
 }
 
 function isServing({ state }: Row): boolean {

@@ -2,6 +2,7 @@
  * One partition's way: reserve → synthesize → prove. What it holds (memory, its place among those that synthesize, its circuit, a
  * device) is released on every path, and only when the work that uses it has stopped.
  */
+import { circuitSize } from '../budget/circuit-sizes.ts'
 import type { Circuits, LoadedCircuit } from '../budget/circuits.ts'
 import type { Reservation } from '../budget/memory-budget.ts'
 import type { CompactWitness } from '../circuit/shape.ts'
@@ -251,6 +252,7 @@ function proveOnDevice(
     } catch (error) {
       partition.gpuShare = 0
       partition.avoid = device.ordinal
+      if (ProverError.is(error) && error.code === 'ERR_GPU_OUT_OF_MEMORY') device.outOfMemory()
       const again = isPassing(error) || (role === 'device' && steps.circuits.standsIn(job.circuitId))
       if (again && !job.signal.aborted) partition.move('synth_done')
       throw typed(error, job.signal, 'device')
@@ -261,7 +263,9 @@ function proveOnDevice(
 /** In the order in which partitions are synthesized. */
 function claimOf({ job, index, avoid }: Partition): Claim {
   const order = [job.deadlineMs ?? Number.MAX_SAFE_INTEGER, job.arrival, index]
-  return { occupant: { jobId: job.id, partition: index }, rank: () => job.rank, order, avoid }
+  const { circuitId } = job
+  const log2Domain = circuitSize(circuitId)?.log2Domain ?? 0
+  return { occupant: { jobId: job.id, partition: index }, rank: () => job.rank, order, circuitId, log2Domain, avoid }
 }
 
 /** Runs a step, and again if it fails for a reason that may pass. */

@@ -6,6 +6,7 @@ import type { CircuitId } from '../../src/circuit/circuit-id.ts'
 import type { CompactWitness } from '../../src/circuit/shape.ts'
 import type { Batch, BatchResult, DeviceClient } from '../../src/device/device-client.ts'
 import type { DeviceInfo } from '../../src/device/device-spec.ts'
+import type { DeviceSlot } from '../../src/device/gpu-pool.ts'
 import type { CallOptions } from '../../src/device/worker-link.ts'
 import { createEngine, type Engine } from '../../src/engine.ts'
 import type { EngineModules } from '../../src/engine-parts.ts'
@@ -37,6 +38,10 @@ export interface FakeOptions {
   readonly unitMs?: number
   readonly units?: number
   readonly maxLog2Domain?: number
+  /** Of each device, where they differ. */
+  readonly domains?: readonly number[]
+  /** One more device for what the others can't do, as the CPU beside GPUs. */
+  readonly standIn?: boolean
   readonly development?: boolean
 }
 
@@ -53,7 +58,9 @@ export class FakeMachine {
   open = 0
 
   constructor(options: FakeOptions = {}) {
-    this.#options = { devices: 1, unitMs: 1, units: 4, maxLog2Domain: 24, development: false, ...options }
+    const { domains = [], devices = domains.length || 1 } = options
+    const usual = { unitMs: 1, units: 4, maxLog2Domain: 24, development: false, standIn: false }
+    this.#options = { ...usual, ...options, devices, domains }
   }
 
   /** The n-th call (from 1) of an operation gets this fault. */
@@ -70,18 +77,13 @@ export class FakeMachine {
     return {
       // So that tests which move the time move all of it.
       clock: { now: () => Date.now() },
-      plan: () => ({
-        slots: Array.from({ length: this.#options.devices }, (_, device) => ({
-          name: `fake ${device}`,
-          start: async (signal: AbortSignal) => {
-            await this.work('start', '', { signal })
-            const client = new FakeDeviceClient(this, { kind: 'cpu', name: `fake ${device}`, ...this.#options })
-            this.clients.push(client)
-            this.open++
-            return client
-          },
-        })),
-      }),
+      plan: () => {
+        const { devices, maxLog2Domain, standIn } = this.#options
+        return {
+          slots: Array.from({ length: devices }, (_, device) => this.#slot(`fake ${device}`, device)),
+          ...(standIn && { standIn: { ...this.#slot('fake stand-in', devices), kind: 'cpu' as const, maxLog2Domain } }),
+        }
+      },
       synthesizer: () => new FakeSynthesizer(this),
       locate: async (circuitId) => {
         await this.work('locate', circuitId, {})
@@ -92,6 +94,21 @@ export class FakeMachine {
 
   engine(options: EngineOptions = {}, modules: Partial<EngineModules> = {}): Promise<Engine> {
     return createEngine({ memory: { totalBytes: 2 ** 32 }, ...options }, { ...this.modules(), ...modules })
+  }
+
+  #slot(name: string, device: number): DeviceSlot {
+    const { domains, maxLog2Domain } = this.#options
+    return {
+      name,
+      start: async (signal) => {
+        await this.work('start', '', { signal })
+        const info: DeviceInfo = { kind: 'cpu', name, maxLog2Domain: domains[device] ?? maxLog2Domain }
+        const client = new FakeDeviceClient(this, info)
+        this.clients.push(client)
+        this.open++
+        return client
+      },
+    }
   }
 
   #location(circuitId: CircuitId): ParametersLocation {
