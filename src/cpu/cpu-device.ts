@@ -8,7 +8,15 @@ import { availableParallelism } from 'node:os'
 import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
 import { GpuOutOfMemoryError, UnsupportedProofError } from '../errors.ts'
 import { ownHandle } from '../groth16/own-handle.ts'
-import type { Assignment, DevicePoints, DeviceShape, ProvingDevice, Run, ShortSum } from '../groth16/proving-device.ts'
+import type {
+  Assignment,
+  DevicePoints,
+  DeviceShape,
+  ProvingDevice,
+  ReadPoints,
+  Run,
+  ShortSum,
+} from '../groth16/proving-device.ts'
 import type { Query } from '../params/layout.ts'
 import { MemoryExhaustedError } from './arena.ts'
 import { CpuAssignment } from './assignment/cpu-assignment.ts'
@@ -119,8 +127,8 @@ export class CpuDevice implements ProvingDevice {
     await this.#guard(() => ownHandle(CpuAssignment, assignment).computeQuotient(this.#transforms, run))
   }
 
-  async loadPoints(group: 'g1' | 'g2', bytes: Uint8Array, run: Run): Promise<DevicePoints> {
-    return await this.#guard(() => loadDevicePoints(this.#pool, group, bytes, run))
+  async loadPoints(group: 'g1' | 'g2', count: number, read: ReadPoints, run: Run): Promise<DevicePoints> {
+    return await this.#guard(() => loadDevicePoints(this.#pool, group, count, read, run))
   }
 
   async multiexp(

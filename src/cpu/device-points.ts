@@ -1,14 +1,19 @@
 /** Points of the SRS in the pool's memory: imported from the file's encoding and checked on the way. */
 import { SrsUnavailableError } from '../errors.ts'
-import type { DevicePoints, Run } from '../groth16/proving-device.ts'
+import type { DevicePoints, ReadPoints, Run } from '../groth16/proving-device.ts'
 import { ENCODED_BYTES, type Group, groupKernels, POINT_BYTES } from './msm/group-kernels.ts'
 import { portion } from './run-portion.ts'
 import type { ThreadPool, ThreadTask } from './thread-context.ts'
 
 /** Points that one task imports: a few milliseconds. */
 const UNIT_POINTS = 4_096
-/** Encoded points that are held beside the imported ones, in units a thread. */
+/** Encoded points that are imported together, in units a thread. */
 const STAGED_UNITS_PER_THREAD = 8
+
+/** Encoded points of a range that are in memory at once: a part that is being imported, and the next one that is being read. */
+export function stagedPoints(count: number, threads: number): number {
+  return Math.min(count, 2 * STAGED_UNITS_PER_THREAD * threads * UNIT_POINTS)
+}
 
 interface ImportArgs {
   readonly group: Group
@@ -77,32 +82,43 @@ export class CpuPoints implements DevicePoints {
 }
 
 /**
- * Imports points from bellperson's uncompressed encoding, over all threads.
+ * Imports points from bellperson's uncompressed encoding, over all threads. A part is read while the one before it is imported.
  * @throws {SrsUnavailableError} a coordinate is not below p, a point is off the curve or infinity; `details.received` has its index
- * @throws {RangeError} the bytes are no whole number of points, or memory does not suffice
+ * @throws {RangeError} memory does not suffice
+ * @throws what `read` rejects with
  */
 export async function loadDevicePoints(
   pool: ThreadPool,
   group: Group,
-  bytes: Uint8Array,
+  count: number,
+  read: ReadPoints,
   run: Run,
 ): Promise<CpuPoints> {
   const encodedBytes = ENCODED_BYTES[group]
   const pointBytes = POINT_BYTES[group]
-  const count = bytes.length / encodedBytes
-  if (!Number.isInteger(count)) throw new RangeError(`${bytes.length} bytes are no whole number of ${encodedBytes}`)
-  const staged = Math.min(count, STAGED_UNITS_PER_THREAD * pool.threads * UNIT_POINTS)
+  const part = STAGED_UNITS_PER_THREAD * pool.threads * UNIT_POINTS
   const points = new CpuPoints(pool, group, count)
   let staging: number | undefined
+  let reading: Promise<void> | undefined
   try {
-    staging = pool.arena.allocate(staged * encodedBytes)
-    for (let first = 0; first < count; first += staged) {
-      const end = Math.min(first + staged, count)
-      const part = bytes.subarray(first * encodedBytes, end * encodedBytes)
-      new Uint8Array(pool.memory.buffer).set(part, staging)
+    staging = pool.arena.allocate(stagedPoints(count, pool.threads) * encodedBytes)
+    /** Where the part that begins with this point is staged: in one half, then in the other. */
+    const place = (first: number): number => (staging as number) + ((first / part) % 2) * part * encodedBytes
+    const readPart = (first: number): Promise<void> => {
+      const bytes = Math.min(part, count - first) * encodedBytes
+      return read(first, new Uint8Array(pool.memory.buffer, place(first), bytes))
+    }
+    if (count > 0) reading = readPart(0)
+    for (let first = 0; first < count; first += part) {
+      await reading
+      run.signal.throwIfAborted()
+      const end = Math.min(first + part, count)
+      reading = end < count ? readPart(end) : undefined
+      // Awaited in the next round; a failure before that must not count as unhandled.
+      reading?.catch(() => {})
       const units: ImportArgs[] = []
       for (let i = first; i < end; i += UNIT_POINTS) {
-        const encoded = staging + (i - first) * encodedBytes
+        const encoded = place(first) + (i - first) * encodedBytes
         units.push({ group, encoded, points: points.address + i * pointBytes, count: Math.min(UNIT_POINTS, end - i) })
       }
       const results = await pool.run<ImportArgs, ImportResult>(
@@ -111,11 +127,16 @@ export async function loadDevicePoints(
         portion(run, first / count, end / count),
       )
       for (const [u, { index, fault }] of results.entries()) {
-        if (fault !== undefined) throw refusal(bytes, encodedBytes, first + u * UNIT_POINTS + index, fault)
+        if (fault === undefined) continue
+        const encoded = (units[u] as ImportArgs).encoded + index * encodedBytes
+        const head = new Uint8Array(pool.memory.buffer)[encoded] as number
+        throw refusal(head, first + u * UNIT_POINTS + index, fault)
       }
     }
     return points
   } catch (error) {
+    // What is being read is written to memory that is freed here.
+    await reading?.catch(() => {})
     points.release()
     throw error
   } finally {
@@ -123,8 +144,9 @@ export async function loadDevicePoints(
   }
 }
 
-function refusal(bytes: Uint8Array, encodedBytes: number, index: number, fault: Fault): SrsUnavailableError {
-  const isInfinity = ((bytes[index * encodedBytes] as number) & 0x40) !== 0
+/** @param head the encoding's first byte, which holds its flags */
+function refusal(head: number, index: number, fault: Fault): SrsUnavailableError {
+  const isInfinity = (head & 0x40) !== 0
   const what =
     fault === 'curve' ? 'off the curve' : isInfinity ? 'infinity' : 'not canonical (a coordinate is not below p)'
   return new SrsUnavailableError(`Point ${index} is ${what}`, {

@@ -6,7 +6,9 @@ import { encodeG1, encodeG2 } from '../curve/encoding.ts'
 import { G1, G2 } from '../curve/points.ts'
 import { FR_BYTES, FR_MODULUS, frAdd, frInv, frMul, frPow, frWriteBytes, integerFromBytes } from '../field/fr.ts'
 import type { Run } from '../groth16/proving-device.ts'
+import { pointsIn } from '../groth16/read-points.ts'
 import { loadDevicePoints } from './device-points.ts'
+import { ENCODED_BYTES } from './msm/group-kernels.ts'
 import { multiexp } from './msm/multiexp.ts'
 import { COSET_GENERATOR, inverseOfSize, rootOfUnity } from './ntt/domain.ts'
 import type { Transforms } from './ntt/transform.ts'
@@ -91,7 +93,13 @@ function cosetValues(coefficients: readonly bigint[]): bigint[] {
 async function testSum(pool: ThreadPool, group: 'g1' | 'g2', scalars: readonly bigint[], run: Run): Promise<void> {
   const factor = scalars.reduce((sum, scalar, i) => frAdd(sum, frMul(scalar, BigInt(i + 1))), 0n)
   const { encoded, expected } = group === 'g1' ? multiplesOfG1(factor) : multiplesOfG2(factor)
-  const points = await loadDevicePoints(pool, group, Buffer.concat(encoded), silent(run))
+  const points = await loadDevicePoints(
+    pool,
+    group,
+    encoded.length,
+    pointsIn(Buffer.concat(encoded), ENCODED_BYTES[group]),
+    silent(run),
+  )
   try {
     await withScalars(pool, scalars, async (address) => {
       const sum = await multiexp(pool, group, points.address, address, SIZE, run)

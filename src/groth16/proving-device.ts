@@ -32,6 +32,12 @@ export interface Assignment {
   release(): void
 }
 
+/**
+ * Writes the encodings of point `first` of a range and of those that follow, as many as `target` holds. Calls for parts of a range may
+ * overlap; the target is the device's memory, in use until the promise settles.
+ */
+export type ReadPoints = (first: number, target: Uint8Array) => Promise<void>
+
 /** Imported points of a range of one query. */
 export interface DevicePoints {
   readonly group: 'g1' | 'g2'
@@ -64,10 +70,12 @@ export interface ProvingDevice {
   quotient(assignment: Assignment, run: Run): Promise<void>
 
   /**
-   * Imports points from bellperson's uncompressed big-endian encoding (96 or 192 bytes each).
+   * Imports points from bellperson's uncompressed big-endian encoding (96 or 192 bytes each). They are read part by part, so that the host
+   * holds some tens of MiB of them at most, however long the range is; it settles when no call of `read` is in flight any more.
    * @throws {SrsUnavailableError} a coordinate not below p, a point off the curve, or infinity; `details.received` has its index in the range.
+   * @throws what `read` rejects with
    */
-  loadPoints(group: 'g1' | 'g2', bytes: Uint8Array, run: Run): Promise<DevicePoints>
+  loadPoints(group: 'g1' | 'g2', count: number, read: ReadPoints, run: Run): Promise<DevicePoints>
 
   /**
    * Sums `points[i] · scalar[first + i]` over the range, for every assignment, where scalar k belongs to point k of the query

@@ -1,10 +1,11 @@
 /**
  * The points of one SRS on one device, handed out range by range. They are imported once and kept, or, where memory is short,
- * imported anew in every pass and freed after use; the next range is read while the device works on the present one.
+ * imported anew in every pass and freed after use; the next range is read and imported while the device works on the present one.
  */
 import { SrsUnavailableError } from '../errors.ts'
 import { QUERIES, QUERY_GROUP, type Query } from '../params/layout.ts'
 import type { SrsSource } from '../params/srs-source.ts'
+import { answered } from '../params/waiting.ts'
 import type { DevicePoints, ProvingDevice, Run } from './proving-device.ts'
 
 /** Consecutive points of one query. */
@@ -15,22 +16,30 @@ export interface PointRange {
 }
 
 export interface SrsPointsOptions {
-  /** Keep points on the device after the first pass. */
-  readonly keep: boolean
+  /** Keep points on the device after the first pass: all of them, or those of some queries. */
+  readonly keep: boolean | ReadonlySet<Query>
+}
+
+/** What a pass has of a range. */
+interface Held {
+  readonly points: DevicePoints
+  /** Others have it, too. */
+  readonly shared: boolean
 }
 
 export class SrsPoints {
   readonly ranges: readonly PointRange[]
   readonly #device: ProvingDevice
   readonly #source: SrsSource
-  readonly #keep: boolean
   readonly #kept = new Map<PointRange, DevicePoints>()
+  #keep: ReadonlySet<Query>
+  #passes = 0
   #released = false
 
-  constructor(device: ProvingDevice, source: SrsSource, options: SrsPointsOptions) {
+  constructor(device: ProvingDevice, source: SrsSource, { keep }: SrsPointsOptions) {
     this.#device = device
     this.#source = source
-    this.#keep = options.keep
+    this.#keep = typeof keep === 'boolean' ? new Set(keep ? QUERIES : []) : keep
     this.ranges = QUERIES.flatMap((query) => {
       const { points } = source.layout.queries[query]
       const most = device.rangePoints(QUERY_GROUP[query])
@@ -44,50 +53,101 @@ export class SrsPoints {
   }
 
   /**
-   * Calls `use` with the points of every range, one after the other.
+   * Calls `use` with the points of every range, one after the other. Settles when nothing is being read any more, unless that never ends.
    * @param run made for each range by `runOf`, for importing its points
    */
   async pass(
     runOf: (range: PointRange) => Run,
     use: (range: PointRange, points: DevicePoints) => Promise<void>,
   ): Promise<void> {
-    let ahead: Promise<Uint8Array> | undefined
-    for (const [k, range] of this.ranges.entries()) {
-      const kept = this.#kept.get(range)
-      const reading = kept === undefined ? (ahead ?? this.#read(range)) : undefined
-      const next = this.ranges[k + 1]
-      let points = kept
-      try {
-        const bytes = await reading
-        ahead = next !== undefined && !this.#kept.has(next) ? this.#read(next) : undefined
+    const stop = new AbortController()
+    let ahead: Promise<Held> | undefined
+    this.#passes++
+    try {
+      for (const [k, range] of this.ranges.entries()) {
+        const held = await (ahead ?? this.#take(range, runOf, stop.signal))
+        const next = this.ranges[k + 1]
+        ahead = next === undefined ? undefined : this.#take(next, runOf, stop.signal)
         // Awaited in the next round; a failure before that must not count as unhandled.
         ahead?.catch(() => {})
-        if (bytes !== undefined) points = await this.#import(range, bytes, runOf(range))
-        await use(range, points as DevicePoints)
-      } finally {
-        if (kept === undefined && points !== undefined) {
-          if (this.#keep && !this.#released && !this.#kept.has(range)) this.#kept.set(range, points)
-          else points.release()
+        try {
+          await use(range, held.points)
+        } finally {
+          this.#give(range, held)
         }
       }
+    } catch (error) {
+      stop.abort(error)
+      const left = await ahead?.catch(() => undefined)
+      if (left?.shared === false) left.points.release()
+      throw error
+    } finally {
+      this.#passes--
     }
   }
 
-  #read({ query, first, count }: PointRange): Promise<Uint8Array> {
-    return this.#source.read(query, first, count)
+  async #take(range: PointRange, runOf: (range: PointRange) => Run, stop: AbortSignal): Promise<Held> {
+    const kept = this.#kept.get(range)
+    if (kept !== undefined) return { points: kept, shared: true }
+    const run = runOf(range)
+    const points = await this.#load(range, { ...run, signal: AbortSignal.any([run.signal, stop]) })
+    return { points, shared: false }
+  }
+
+  #give(range: PointRange, { points, shared }: Held): void {
+    if (shared) return
+    if (this.#keep.has(range.query) && !this.#released && !this.#kept.has(range)) this.#kept.set(range, points)
+    else points.release()
   }
 
   /** Imports points; a bad one is named by its place in the file. */
-  async #import(range: PointRange, bytes: Uint8Array, run: Run): Promise<DevicePoints> {
+  async #load({ query, first, count }: PointRange, run: Run): Promise<DevicePoints> {
+    let silent: (error: unknown) => void = () => {}
+    const hung = new Promise<never>((_, reject) => {
+      silent = reject
+    })
+    const read = (at: number, target: Uint8Array): Promise<void> => {
+      const reading = this.#source.readInto(query, first + at, target)
+      answered(
+        this.#source.name,
+        reading.catch(() => {}),
+      ).catch(silent)
+      return reading
+    }
     try {
-      return await this.#device.loadPoints(QUERY_GROUP[range.query], bytes, run)
+      const loading = this.#device.loadPoints(QUERY_GROUP[query], count, read, run)
+      return await Promise.race([loading, hung]).catch((error: unknown) => {
+        // Of a file that never answers the device keeps what is read into; should it answer after all, nobody wants the points.
+        loading.then((points) => points.release()).catch(() => {})
+        throw error
+      })
     } catch (error) {
-      if (!(error instanceof SrsUnavailableError)) throw error
-      const received = `${range.query}[${range.first + Number(error.details.received)}]: ${error.message}`
+      // What reading throws names the file already.
+      if (!(error instanceof SrsUnavailableError) || error.details.file !== undefined) throw error
+      const received = `${query}[${first + Number(error.details.received)}]: ${error.message}`
       throw new SrsUnavailableError(`parameters ${this.#source.name}: ${received}`, {
         details: { file: this.#source.name, expected: 'a point of the curve other than infinity', received },
         cause: error,
       })
+    }
+  }
+
+  /** Queries whose points are on the device, all of them. */
+  get kept(): readonly Query[] {
+    return QUERIES.filter((query) => this.ranges.every((range) => range.query !== query || this.#kept.has(range)))
+  }
+
+  /**
+   * Sets the queries whose points stay on the device from now on, and frees those of others.
+   * @throws {Error} a pass is running, which may be using them
+   */
+  keep(queries: ReadonlySet<Query>): void {
+    if (this.#passes > 0) throw new Error('What is kept of an SRS can not change while a pass uses it.')
+    this.#keep = queries
+    for (const [range, points] of this.#kept) {
+      if (queries.has(range.query)) continue
+      points.release()
+      this.#kept.delete(range)
     }
   }
 

@@ -80,15 +80,15 @@ export class SrsFile implements SrsSource {
     }
   }
 
-  async read(query: Query, first: number, count: number): Promise<Uint8Array> {
+  async readInto(query: Query, first: number, target: Uint8Array): Promise<void> {
     const { offset, pointBytes, points } = this.layout.queries[query]
-    if (first < 0 || count < 0 || first + count > points) {
+    const count = target.byteLength / pointBytes
+    if (!Number.isInteger(count) || first < 0 || first + count > points) {
       throw new RangeError(`points ${first} to ${first + count} of ${points} in ${query}`)
     }
-    const bytes = await readFully(this.#handle, this.name, offset + first * pointBytes, count * pointBytes)
+    await readFully(this.#handle, this.name, offset + first * pointBytes, target)
     // After reading: what was changed before or while we read is seen.
     await this.#checkUnchanged()
-    return bytes
   }
 
   async #checkUnchanged(): Promise<void> {
@@ -170,7 +170,7 @@ async function checkStructure(
 ): Promise<void> {
   if (vkBytes.length !== layout.vkBytes) throw wrongSize(vkFile, layout.vkBytes, vkBytes.length)
   if (size !== layout.fileBytes) throw wrongSize(file, layout.fileBytes, size)
-  const head = await readFully(handle, file, 0, layout.vkBytes, wait)
+  const head = await readFully(handle, file, 0, new Uint8Array(layout.vkBytes), wait)
   if (Buffer.compare(head, vkBytes) !== 0) {
     throw new SrsUnavailableError(`parameters ${file}: begin with another verifying key than ${vkFile}`, {
       details: { file, expected: `the ${layout.vkBytes} bytes of ${vkFile}`, received: 'another verifying key' },
@@ -178,7 +178,7 @@ async function checkStructure(
   }
   for (const query of QUERIES) {
     const { offset, points } = layout.queries[query]
-    const field = await readFully(handle, file, offset - 4, 4, wait)
+    const field = await readFully(handle, file, offset - 4, new Uint8Array(4), wait)
     const length = new DataView(field.buffer).getUint32(0, false)
     if (length !== points) {
       throw new SrsUnavailableError(`parameters ${file}: section ${query} has ${length} points instead of ${points}`, {
@@ -188,25 +188,26 @@ async function checkStructure(
   }
 }
 
+/** Fills the whole target from a position of the file. */
 async function readFully(
   handle: FileHandle,
   file: string,
   position: number,
-  length: number,
+  target: Uint8Array,
   wait?: Wait,
 ): Promise<Uint8Array> {
-  const bytes = new Uint8Array(length)
-  for (let at = 0; at < length; ) {
-    const reading = handle.read(bytes, at, length - at, position + at)
+  const { byteLength } = target
+  for (let at = 0; at < byteLength; ) {
+    const reading = handle.read(target, at, byteLength - at, position + at)
     const { bytesRead } = await (wait === undefined ? reading : answered(file, reading, wait))
     if (bytesRead === 0) {
       throw new SrsUnavailableError(`parameters ${file}: end at byte ${position + at}`, {
-        details: { file, expected: `at least ${position + length} bytes`, received: `${position + at} bytes` },
+        details: { file, expected: `at least ${position + byteLength} bytes`, received: `${position + at} bytes` },
       })
     }
     at += bytesRead
   }
-  return bytes
+  return target
 }
 
 function checkFingerprint(

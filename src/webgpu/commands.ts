@@ -5,7 +5,6 @@
 import { GpuOutOfMemoryError, GpuValidationError } from '../errors.ts'
 import type { CompiledKernel, Kernel } from './kernel.ts'
 import type { AdapterInfo } from './open-gpu.ts'
-import { USAGE } from './open-gpu.ts'
 
 /** The device that commands are for. */
 export interface CommandTarget {
@@ -13,6 +12,9 @@ export interface CommandTarget {
   readonly limits: GPUSupportedLimits
   readonly info: AdapterInfo
   compiled(kernel: Kernel): CompiledKernel
+  /** A buffer for parameters, of at least so many bytes. */
+  uniform(bytes: number): GPUBuffer
+  releaseUniform(buffer: GPUBuffer): void
   /** Settles as the promise does, or rejects once the device is lost. */
   guard<T>(promise: Promise<T>): Promise<T>
   readonly onUnit: ((label: string, ms: number) => void) | undefined
@@ -92,9 +94,9 @@ export class Commands {
   async submit(): Promise<number> {
     const { device } = this.#gpu
     if (this.#operations.length === 0) return 0
+    const uniform = this.#uniform()
     device.pushErrorScope('validation')
     device.pushErrorScope('out-of-memory')
-    const uniform = this.#uniform()
     const encoder = device.createCommandEncoder({ label: this.#label })
     let pass: GPUComputePassEncoder | undefined
     for (const operation of this.#operations) {
@@ -118,7 +120,7 @@ export class Commands {
     const [memory, validation] = await this.#gpu.guard(
       Promise.all([device.popErrorScope(), device.popErrorScope(), device.queue.onSubmittedWorkDone()]),
     )
-    uniform.destroy()
+    this.#gpu.releaseUniform(uniform)
     const now = performance.now()
     const ms = now - Math.max(start, this.#gpu.lastUnitEnd)
     this.#gpu.lastUnitEnd = now
@@ -135,10 +137,8 @@ export class Commands {
     for (const [index, params] of this.#params.entries()) {
       if (params !== undefined) words.set(params, (index * PARAMS_STRIDE) / 4)
     }
-    const { device } = this.#gpu
-    const usage = USAGE.uniform | USAGE.copyDst
-    const buffer = device.createBuffer({ label: `${this.#label} parameters`, size: words.byteLength, usage })
-    device.queue.writeBuffer(buffer, 0, words)
+    const buffer = this.#gpu.uniform(words.byteLength)
+    this.#gpu.device.queue.writeBuffer(buffer, 0, words)
     return buffer
   }
 

@@ -6,20 +6,50 @@ import { GpuDeviceLostError, GpuOutOfMemoryError, GpuValidationError } from '../
 import { Commands, type CommandTarget } from './commands.ts'
 import { type CompiledKernel, composeKernel, type Kernel } from './kernel.ts'
 import { type AdapterInfo, MAP, type OpenedGpu, type OpenGpuOptions, openGpu, USAGE } from './open-gpu.ts'
+import { STAGING_BYTES, StagingRing, type StagingTarget } from './staging.ts'
 import { UnitPace } from './unit-pace.ts'
 
 const STORAGE_USAGE = USAGE.storage | USAGE.copySrc | USAGE.copyDst
 /** Uploads past this size go through mapped staging buffers: `writeBuffer` copies twice. */
 const STAGED_UPLOAD_BYTES = 1 << 20
-const STAGING_BYTES = 16 << 20
-const STAGING_BUFFERS = 3
-/** Sizes are rounded up to an eighth of their power of two, so that buffers are found again for similar work. */
-const roundSize = (bytes: number): number => {
+/** Bytes that a storage buffer of some size takes: rounded up to an eighth of their power of two, so that buffers are found again for similar work. */
+export const allocationBytes = (bytes: number): number => {
   const step = Math.max(256, 2 ** (Math.floor(Math.log2(Math.max(bytes, 1))) - 3))
   return Math.ceil(Math.max(bytes, 16) / step) * step
 }
 
-export class Gpu implements CommandTarget {
+/** What is kept for reuse. */
+type BufferKind = 'storage' | 'uniform' | 'read back'
+const LEAST_SMALL_BYTES = 4096
+
+/** Buffers of one use, by size. */
+class IdleBuffers {
+  readonly #bySize = new Map<number, GPUBuffer[]>()
+  bytes = 0
+
+  take(size: number): GPUBuffer | undefined {
+    const buffer = this.#bySize.get(size)?.pop()
+    if (buffer !== undefined) this.bytes -= size
+    return buffer
+  }
+
+  give(buffer: GPUBuffer): void {
+    const { size } = buffer
+    const others = this.#bySize.get(size)
+    if (others === undefined) this.#bySize.set(size, [buffer])
+    else others.push(buffer)
+    this.bytes += size
+  }
+
+  takeAll(): GPUBuffer[] {
+    const all = [...this.#bySize.values()].flat()
+    this.#bySize.clear()
+    this.bytes = 0
+    return all
+  }
+}
+
+export class Gpu implements CommandTarget, StagingTarget {
   readonly device: GPUDevice
   readonly info: AdapterInfo
   readonly limits: GPUSupportedLimits
@@ -27,11 +57,15 @@ export class Gpu implements CommandTarget {
   readonly bindingBytes: number
   /** Bytes of all buffers that exist, in use or kept for reuse. */
   allocatedBytes = 0
+  /** The most that {@link allocatedBytes} was. */
+  peakBytes = 0
   /** Bytes that crossed to and from the device. */
   uploadedBytes = 0
   downloadedBytes = 0
   /** How much work makes a unit on this adapter. */
   readonly pace: UnitPace = new UnitPace()
+  /** What larger uploads go through. */
+  readonly staging: StagingRing = new StagingRing(this)
   /** `performance.now()` when the last unit was done. */
   lastUnitEnd = 0
   /** Told of every unit when it is done: its label, and the milliseconds that it took. */
@@ -40,13 +74,18 @@ export class Gpu implements CommandTarget {
   #lost: GpuDeviceLostError | undefined
   #closed = false
   readonly #lostSignal: Promise<never>
-  readonly #memoryBytes: number
-  readonly #idle = new Map<number, GPUBuffer[]>()
+  /** Device memory that may be allocated. */
+  readonly memoryBytes: number
+  /** Buffers for reuse. */
+  readonly #idle: Readonly<Record<BufferKind, IdleBuffers>> = {
+    storage: new IdleBuffers(),
+    uniform: new IdleBuffers(),
+    'read back': new IdleBuffers(),
+  }
   readonly #compiled = new Map<string, Promise<CompiledKernel>>()
   readonly #ready = new Map<string, CompiledKernel>()
-  readonly #staging: GPUBuffer[] = []
-  #stagingCreated = 0
-  readonly #stagingWaiters: ((buffer: GPUBuffer) => void)[] = []
+  /** Compilations in flight. */
+  readonly #compiling = new Set<Promise<unknown>>()
 
   private constructor(opened: OpenedGpu, memoryBytes: number, bindingBytes: number) {
     this.device = opened.device
@@ -54,7 +93,7 @@ export class Gpu implements CommandTarget {
     this.limits = opened.device.limits
     this.bindingBytes = Math.min(bindingBytes, this.limits.maxStorageBufferBindingSize)
     this.#instance = opened.instance
-    this.#memoryBytes = memoryBytes
+    this.memoryBytes = memoryBytes
     this.#lostSignal = new Promise((_, reject) => {
       opened.device.lost.then((info) => {
         this.#lost = new GpuDeviceLostError(
@@ -117,13 +156,14 @@ export class Gpu implements CommandTarget {
     this.device.pushErrorScope('validation')
     const module = this.device.createShaderModule({ label: kernel.name, code: composeKernel(kernel) })
     this.device.popErrorScope().catch(() => {})
+    const compiling = this.device.createComputePipelineAsync({
+      label: kernel.name,
+      layout: this.device.createPipelineLayout({ label: kernel.name, bindGroupLayouts: [layout] }),
+      compute: { module, entryPoint: kernel.entry, constants: kernel.overrides ?? {} },
+    })
+    this.#compiling.add(compiling)
     try {
-      const pipeline = await this.device.createComputePipelineAsync({
-        label: kernel.name,
-        layout: this.device.createPipelineLayout({ label: kernel.name, bindGroupLayouts: [layout] }),
-        compute: { module, entryPoint: kernel.entry, constants: kernel.overrides ?? {} },
-      })
-      return { kernel, pipeline, layout }
+      return { kernel, pipeline: await compiling, layout }
     } catch (error) {
       if (this.#lost !== undefined) throw this.#lost
       const { messages } = await module.getCompilationInfo()
@@ -132,6 +172,8 @@ export class Gpu implements CommandTarget {
       throw new GpuValidationError(`Kernel ${kernel.name} was refused: ${reason}`, {
         details: { device: this.info.name },
       })
+    } finally {
+      this.#compiling.delete(compiling)
     }
   }
 
@@ -140,35 +182,56 @@ export class Gpu implements CommandTarget {
    * @throws {GpuOutOfMemoryError} the device refused, or the memory allowed is used up
    */
   async allocate(bytes: number, label: string): Promise<GPUBuffer> {
-    const size = roundSize(bytes)
+    const size = allocationBytes(bytes)
     if (this.#lost !== undefined) throw this.#lost
-    const idle = this.#idle.get(size)?.pop()
+    const idle = this.#idle.storage.take(size)
     if (idle !== undefined) {
       idle.label = label
       return idle
     }
-    if (this.allocatedBytes + size > this.#memoryBytes) this.trim()
-    const outOfMemory = (cause?: unknown): GpuOutOfMemoryError =>
-      new GpuOutOfMemoryError(`No device memory for ${label}: ${size} bytes on top of ${this.allocatedBytes}.`, {
-        cause,
-        details: { device: this.info.name, received: String(size) },
-      })
-    if (size > this.limits.maxBufferSize || this.allocatedBytes + size > this.#memoryBytes) throw outOfMemory()
-    this.allocatedBytes += size
+    return await this.create({ label, size, usage: STORAGE_USAGE })
+  }
+
+  /**
+   * A buffer of any use that counts as device memory; {@link destroy} ends it.
+   * @throws {GpuOutOfMemoryError} the device refused, or the memory allowed is used up, also after idle buffers were given up
+   */
+  async create(descriptor: GPUBufferDescriptor): Promise<GPUBuffer> {
+    this.#count(descriptor)
     try {
-      const buffer = await this.#create({ label, size, usage: STORAGE_USAGE })
+      const buffer = await this.#tryCreate(descriptor)
       if (buffer !== undefined) return buffer
       this.trim()
-      const again = await this.#create({ label, size, usage: STORAGE_USAGE })
+      const again = await this.#tryCreate(descriptor)
       if (again !== undefined) return again
-      throw outOfMemory()
+      throw this.#outOfMemory(descriptor)
     } catch (error) {
-      this.allocatedBytes -= size
+      this.allocatedBytes -= descriptor.size
       throw error
     }
   }
 
-  async #create(descriptor: GPUBufferDescriptor): Promise<GPUBuffer | undefined> {
+  /**
+   * Counts a buffer that is about to be made.
+   * @throws {GpuOutOfMemoryError} the memory allowed is used up, also after idle buffers were given up
+   */
+  #count(descriptor: GPUBufferDescriptor): void {
+    const { size } = descriptor
+    if (this.allocatedBytes + size > this.memoryBytes) this.trim()
+    if (size > this.limits.maxBufferSize || this.allocatedBytes + size > this.memoryBytes) {
+      throw this.#outOfMemory(descriptor)
+    }
+    this.allocatedBytes += size
+    this.peakBytes = Math.max(this.peakBytes, this.allocatedBytes)
+  }
+
+  #outOfMemory({ label, size }: GPUBufferDescriptor): GpuOutOfMemoryError {
+    return new GpuOutOfMemoryError(`No device memory for ${label}: ${size} bytes on top of ${this.allocatedBytes}.`, {
+      details: { device: this.info.name, received: String(size) },
+    })
+  }
+
+  async #tryCreate(descriptor: GPUBufferDescriptor): Promise<GPUBuffer | undefined> {
     this.device.pushErrorScope('out-of-memory')
     const buffer = this.device.createBuffer(descriptor)
     const error = await this.guard(this.device.popErrorScope())
@@ -177,29 +240,48 @@ export class Gpu implements CommandTarget {
     return undefined
   }
 
+  /** Ends a buffer that {@link create} made. */
+  destroy(buffer: GPUBuffer): void {
+    this.allocatedBytes -= buffer.size
+    buffer.destroy()
+  }
+
   /** Gives a buffer back for reuse. Work already submitted still sees it: the queue is in order. */
   release(buffer: GPUBuffer): void {
-    const idle = this.#idle.get(buffer.size)
-    if (idle === undefined) this.#idle.set(buffer.size, [buffer])
-    else idle.push(buffer)
+    this.#idle.storage.give(buffer)
+  }
+
+  /**
+   * A buffer of at least `bytes` for the parameters of one unit, at once; {@link releaseUniform} gives it back.
+   * @throws {GpuOutOfMemoryError} the memory allowed is used up
+   */
+  uniform(bytes: number): GPUBuffer {
+    return this.#takeSmall('uniform', bytes, USAGE.uniform | USAGE.copyDst)
+  }
+
+  releaseUniform(buffer: GPUBuffer): void {
+    this.#idle.uniform.give(buffer)
+  }
+
+  /** Small buffers are made without waiting for the driver's word: whether it had no memory shows in the unit that uses them. */
+  #takeSmall(kind: BufferKind, bytes: number, usage: number): GPUBuffer {
+    const descriptor = { label: kind, size: 2 ** Math.ceil(Math.log2(Math.max(bytes, LEAST_SMALL_BYTES))), usage }
+    const idle = this.#idle[kind].take(descriptor.size)
+    if (idle !== undefined) return idle
+    this.#count(descriptor)
+    return this.device.createBuffer(descriptor)
   }
 
   /** Destroys the buffers kept for reuse. */
   trim(): void {
-    for (const buffers of this.#idle.values()) {
-      for (const buffer of buffers) {
-        this.allocatedBytes -= buffer.size
-        buffer.destroy()
-      }
-    }
-    this.#idle.clear()
+    for (const idle of Object.values(this.#idle)) for (const buffer of idle.takeAll()) this.destroy(buffer)
+    this.staging.trim()
   }
 
-  /** Bytes in buffers that are in use. */
+  /** Bytes in buffers that are in use; the staging ring is not, between uploads. */
   get usedBytes(): number {
-    let idle = 0
-    for (const [size, buffers] of this.#idle) idle += size * buffers.length
-    return this.allocatedBytes - idle
+    const idle = Object.values(this.#idle).reduce((sum, { bytes }) => sum + bytes, 0)
+    return this.allocatedBytes - this.staging.bytes - idle
   }
 
   /** Copies bytes (a multiple of 4) into a buffer; they may be reused once the promise resolves. */
@@ -213,53 +295,36 @@ export class Gpu implements CommandTarget {
     }
     for (let at = 0; at < bytes.byteLength; at += STAGING_BYTES) {
       const part = bytes.subarray(at, Math.min(at + STAGING_BYTES, bytes.byteLength))
-      const staging = await this.#takeStaging()
-      new Uint8Array(staging.getMappedRange(0, part.byteLength)).set(part)
-      staging.unmap()
-      const encoder = this.device.createCommandEncoder({ label: 'upload' })
-      encoder.copyBufferToBuffer(staging, 0, buffer, offset + at, part.byteLength)
-      this.device.queue.submit([encoder.finish()])
-      this.guard(staging.mapAsync(MAP.write)).then(
-        () => this.#giveStaging(staging),
-        () => {},
+      await this.staging.send(
+        part.byteLength,
+        (target) => target.set(part),
+        (staging) => {
+          const encoder = this.device.createCommandEncoder({ label: 'upload' })
+          encoder.copyBufferToBuffer(staging, 0, buffer, offset + at, part.byteLength)
+          this.device.queue.submit([encoder.finish()])
+        },
       )
     }
-  }
-
-  async #takeStaging(): Promise<GPUBuffer> {
-    const free = this.#staging.pop()
-    if (free !== undefined) return free
-    if (this.#stagingCreated < STAGING_BUFFERS) {
-      this.#stagingCreated++
-      return this.device.createBuffer({
-        label: 'staging',
-        size: STAGING_BYTES,
-        usage: USAGE.mapWrite | USAGE.copySrc,
-        mappedAtCreation: true,
-      })
-    }
-    return this.guard(new Promise((resolve) => this.#stagingWaiters.push(resolve)))
-  }
-
-  #giveStaging(buffer: GPUBuffer): void {
-    const waiter = this.#stagingWaiters.shift()
-    if (waiter === undefined) this.#staging.push(buffer)
-    else waiter(buffer)
   }
 
   /** Reads a range back. Slow per byte: for small results only. */
   async download(buffer: GPUBuffer, offset: number, bytes: number): Promise<Uint8Array> {
     if (this.#lost !== undefined) throw this.#lost
     this.downloadedBytes += bytes
-    const target = this.device.createBuffer({ label: 'read back', size: bytes, usage: USAGE.mapRead | USAGE.copyDst })
+    const target = this.#takeSmall('read back', bytes, USAGE.mapRead | USAGE.copyDst)
+    let reusable = false
     try {
       const encoder = this.device.createCommandEncoder({ label: 'read back' })
       encoder.copyBufferToBuffer(buffer, offset, target, 0, bytes)
       this.device.queue.submit([encoder.finish()])
-      await this.guard(target.mapAsync(MAP.read))
-      return new Uint8Array(target.getMappedRange()).slice()
+      await this.guard(target.mapAsync(MAP.read, 0, bytes))
+      const read = new Uint8Array(target.getMappedRange(0, bytes)).slice()
+      target.unmap()
+      reusable = true
+      return read
     } finally {
-      target.destroy()
+      if (reusable) this.#idle['read back'].give(target)
+      else this.destroy(target)
     }
   }
 
@@ -272,6 +337,8 @@ export class Gpu implements CommandTarget {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    // What a compiler's thread or the file system still writes to must not go first.
+    await Promise.allSettled([...this.#compiling, this.staging.idle()])
     this.trim()
     this.device.destroy()
     await this.device.lost

@@ -17,6 +17,7 @@ import { multiexp } from '../../src/cpu/msm/multiexp.ts'
 import { type KernelBackend as Backend, enableRelaxedSimd, kernelModuleName } from '../../src/cpu/relaxed-simd.ts'
 import { ComputePool } from '../../src/cpu/thread-pool.ts'
 import { wasmFile } from '../../src/cpu/wasm-file.ts'
+import { pointsIn } from '../../src/groth16/read-points.ts'
 
 const { values } = parseArgs({
   options: {
@@ -84,7 +85,7 @@ async function groupRates(backend: Backend, threads: number, group: Group, log2:
     const fixedBase = await timed(() => fixedBaseMultiples(pool, group, base, scalars, encoded, run))
     let points: CpuPoints | undefined
     const load = await timed(async () => {
-      points = await loadDevicePoints(pool, group, encoded, run)
+      points = await loadDevicePoints(pool, group, count, pointsIn(encoded, ENCODED_BYTES[group]), run)
     })
     const address = pool.arena.allocate(scalars.length)
     new Uint8Array(pool.memory.buffer, address, scalars.length).set(randomScalars(count))

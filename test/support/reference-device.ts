@@ -16,7 +16,14 @@ import { decodeG1, decodeG2, encodeG1, encodeG2, PointEncodingError } from '../.
 import { G1, type G1Point, G2, type G2Point } from '../../src/curve/points.ts'
 import { SrsUnavailableError } from '../../src/errors.ts'
 import { FR_MODULUS, frFromBytes, frInv, frMul, frPow, frReduce, frSub } from '../../src/field/fr.ts'
-import type { Assignment, DevicePoints, DeviceShape, ProvingDevice, Run } from '../../src/groth16/proving-device.ts'
+import type {
+  Assignment,
+  DevicePoints,
+  DeviceShape,
+  ProvingDevice,
+  ReadPoints,
+  Run,
+} from '../../src/groth16/proving-device.ts'
 import type { Query } from '../../src/params/layout.ts'
 
 const words = (bits: Uint8Array): Uint32Array => new Uint32Array(bits.slice().buffer)
@@ -199,11 +206,13 @@ export class ReferenceDevice implements ProvingDevice {
     run.unit(1)
   }
 
-  async loadPoints(group: 'g1' | 'g2', bytes: Uint8Array, run: Run): Promise<DevicePoints> {
+  async loadPoints(group: 'g1' | 'g2', count: number, read: ReadPoints, run: Run): Promise<DevicePoints> {
     await this.#begin('loadPoints', run)
     const size = group === 'g1' ? 96 : 192
     const decode = group === 'g1' ? decodeG1 : decodeG2
-    const points = Array.from({ length: bytes.length / size }, (_, i) => {
+    const bytes = new Uint8Array(count * size)
+    await read(0, bytes)
+    const points = Array.from({ length: count }, (_, i) => {
       try {
         return decode(bytes.subarray(i * size, (i + 1) * size), { subgroup: false })
       } catch (error) {

@@ -1,7 +1,7 @@
 // Points from bellperson's uncompressed form, big-endian x || y (G2: c1 before c0), to packed Montgomery form. Refused: a coordinate
 // not below p (flags stand in its top bits, so infinity and compressed points go with it) and a point off the curve.
-// `first_bad` gets the lowest number of a refused point; it starts at the number of points.
-struct ImportParams { points: u32, three: u32 }
+// `first_bad` gets the lowest number of a refused point, counted from `first` on; it starts above all of them.
+struct ImportParams { points: u32, three: u32, first: u32 }
 struct Point { x: CPacked, y: CPacked }
 
 @group(0) @binding(0) var<storage, read> encoded: array<FQPacked>;
@@ -53,6 +53,6 @@ fn import_points(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroup
     if (step == 2u || step == 3u) { power = product; }
     if (step == 4u) { power = c_sub(product, power); }
   }
-  if (!canonical || !c_is_zero(c_sub(power, c_curve_constant()))) { atomicMin(&first_bad, i); }
+  if (!canonical || !c_is_zero(c_sub(power, c_curve_constant()))) { atomicMin(&first_bad, params.first + i); }
   points[i] = Point(c_pack(c_tidy(x)), c_pack(c_tidy(y)));
 }

@@ -1,0 +1,125 @@
+/**
+ * Staging buffers: memory of the host that the device copies from. A ring of a few is made when it is first needed and reused; a buffer
+ * is mapped until it is sent, so that a file can be read straight into it.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { MAP, USAGE } from './open-gpu.ts'
+
+/** Bytes that are sent at once. */
+export const STAGING_BYTES: number = 16 * 2 ** 20
+/** One is copied from while others are filled: a disk or a page cache serves several reads at once. */
+export const STAGING_BUFFERS = 4
+
+/** A file that does not answer is not waited for when the device is closed. */
+const CLOSE_LIMIT_MS = 1_000
+
+/** What the ring needs of its device. */
+export interface StagingTarget {
+  readonly device: GPUDevice
+  /** Settles as the promise does, or rejects once the device is lost. */
+  guard<T>(promise: Promise<T>): Promise<T>
+  /**
+   * Makes a buffer that counts as device memory.
+   * @throws {GpuOutOfMemoryError}
+   */
+  create(descriptor: GPUBufferDescriptor): Promise<GPUBuffer>
+  destroy(buffer: GPUBuffer): void
+}
+
+export class StagingRing {
+  readonly #target: StagingTarget
+  readonly #free: GPUBuffer[] = []
+  readonly #waiters: ((buffer: GPUBuffer) => void)[] = []
+  readonly #filling = new Set<Promise<unknown>>()
+  #made = 0
+
+  constructor(target: StagingTarget) {
+    this.#target = target
+  }
+
+  /** Bytes of the ring, in use or not. */
+  get bytes(): number {
+    return this.#made * STAGING_BYTES
+  }
+
+  /**
+   * Sends up to {@link STAGING_BYTES} through a buffer of the ring.
+   * @param bytes a multiple of 4
+   * @param fill writes them; the memory is the ring's again once the promise settles
+   * @param submit submits what copies from the buffer; the buffer is reused when the device has done that
+   * @returns what `submit` returns
+   * @throws what `fill` or `submit` throw
+   */
+  async send<T>(
+    bytes: number,
+    fill: (target: Uint8Array) => void | Promise<void>,
+    submit: (staging: GPUBuffer) => T,
+  ): Promise<T> {
+    const buffer = await this.#take()
+    const filling = (async () => fill(new Uint8Array(buffer.getMappedRange(0, bytes))))()
+    this.#filling.add(filling)
+    try {
+      await filling
+    } catch (error) {
+      // Mapped anew: a range that is handed out once is not handed out again.
+      buffer.unmap()
+      this.#map(buffer)
+      throw error
+    } finally {
+      this.#filling.delete(filling)
+    }
+    buffer.unmap()
+    try {
+      return submit(buffer)
+    } finally {
+      this.#map(buffer)
+    }
+  }
+
+  /** Waits until nothing is written to the ring's memory any more. */
+  async idle(): Promise<void> {
+    await Promise.race([Promise.allSettled(this.#filling), delay(CLOSE_LIMIT_MS, undefined, { ref: false })])
+  }
+
+  /** Destroys the buffers that are not in use. */
+  trim(): void {
+    for (const buffer of this.#free.splice(0)) {
+      this.#target.destroy(buffer)
+      this.#made--
+    }
+  }
+
+  async #take(): Promise<GPUBuffer> {
+    const free = this.#free.pop()
+    if (free !== undefined) return free
+    if (this.#made < STAGING_BUFFERS) {
+      this.#made++
+      try {
+        return await this.#target.create({
+          label: 'staging',
+          size: STAGING_BYTES,
+          usage: USAGE.mapWrite | USAGE.copySrc,
+          mappedAtCreation: true,
+        })
+      } catch (error) {
+        this.#made--
+        // A ring of fewer buffers does as well, only slower.
+        if (this.#made === 0) throw error
+      }
+    }
+    return await this.#target.guard(new Promise((resolve) => this.#waiters.push(resolve)))
+  }
+
+  /** Maps a buffer, which waits for the device to be done with it, and gives it to whoever comes next. */
+  #map(buffer: GPUBuffer): void {
+    this.#target.guard(buffer.mapAsync(MAP.write)).then(
+      () => {
+        const waiter = this.#waiters.shift()
+        if (waiter === undefined) this.#free.push(buffer)
+        else waiter(buffer)
+      },
+      // The device is gone, and the buffer with it.
+      () => {},
+    )
+  }
+}
