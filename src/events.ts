@@ -70,6 +70,16 @@ export interface PartitionEvent {
   readonly gpu?: number
 }
 
+/** What is known when a proof that did not hold was made anew. */
+export interface Diagnosis {
+  /** The device that made the first proof. */
+  readonly gpu: number
+  /** Whether the parameters are what they should be: a proof made of them holds, or their digest was computed anew. */
+  readonly parameters: 'sound' | 'damaged' | 'unreadable'
+  /** The proof that was made anew. */
+  readonly again: 'holds' | 'wrong'
+}
+
 /** What can hang. */
 export type StallPhase = 'parameters' | 'synthesis' | 'gpu' | 'verification'
 
@@ -109,6 +119,11 @@ export interface EngineEvents {
   fallback: (event: { readonly job: JobRef; readonly index: number; readonly error: ProverError }) => void
   /** A device's result failed verification: the proof was not returned. */
   verifyFailed: (event: { readonly job: JobRef; readonly index: number; readonly gpu: number }) => void
+  /**
+   * A proof that did not hold was made anew: what that says of the cause. The device (`gpu`) that made the first one, or its memory, is
+   * suspect where the parameters are sound.
+   */
+  diagnosed: (event: { readonly job: JobRef; readonly index: number } & Diagnosis) => void
   /** What works on this partition made no progress within the stall time, and is ended. */
   stalled: (event: {
     readonly job: JobRef
@@ -150,6 +165,7 @@ const JOB_EVENTS: readonly EventName[] = [
   'retry',
   'fallback',
   'verifyFailed',
+  'diagnosed',
   'stalled',
   'deadlineAtRisk',
 ]

@@ -48,6 +48,7 @@ export {
   WorkerExitedError,
 } from './errors.ts'
 export type {
+  Diagnosis,
   EngineEvents,
   EventName,
   JobProgress,

@@ -12,6 +12,7 @@
  *     starting → idle ⇄ proving → lost → starting …     starting → excluded (failed its first self-test)
  *     idle, proving, lost → quarantined → starting …
  */
+import type { CircuitId } from '../circuit/circuit-id.ts'
 import { GpuUnavailableError, type ProverError, toErrorObject } from '../errors.ts'
 import { type Claim, compareClaims, URGENT_RANK } from './device-claims.ts'
 import type { DeviceClient } from './device-client.ts'
@@ -278,9 +279,13 @@ export class GpuPool {
     }
   }
 
-  /** Counts a proof of this device that did not verify. */
-  verifyFailed(ordinal: number): void {
+  /**
+   * Counts a proof of this device that did not verify. What the device holds of the circuit may be what is wrong: it drops that, and reads it
+   * anew for the next proof.
+   */
+  verifyFailed(ordinal: number, circuitId: CircuitId): void {
     const row = this.#rows[ordinal]
+    row?.client?.forget(circuitId).catch(() => {})
     if (row?.health.wrong()) this.#quarantine(row, 'its proofs do not verify')
   }
 

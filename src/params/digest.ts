@@ -77,13 +77,24 @@ export async function fileDigest(path: string, run: ReadRun): Promise<string> {
   const { size, mtimeNs } = await answered(path, stat(path, { bigint: true }), { signal, limitMs })
   const known = (await orAborted(readMemo(memoLimit(run)), signal))[key]
   if (known?.bytes === Number(size) && known.mtime === String(mtimeNs)) return known.digest
+  return freshDigest(path, run)
+}
+
+/**
+ * Digest of a file, read anew whatever the memo says, and remembered.
+ * @throws the system's error; {@link SrsUnavailableError} if the file does not answer
+ * @throws `run.signal.reason` once the signal aborts
+ */
+export async function freshDigest(path: string, run: ReadRun): Promise<string> {
+  const { signal, answerMs: limitMs } = run
   const handle = await answered(path, open(path), { signal, limitMs, late: closeFile })
   try {
+    const { size, mtimeNs } = await answered(path, handle.stat({ bigint: true }), { signal, limitMs })
     const digest = await handleDigest(handle, path, run)
     const after = await answered(path, handle.stat({ bigint: true }), { signal, limitMs })
     // A file that was written to meanwhile has a digest of nothing in particular.
     if (after.size === size && after.mtimeNs === mtimeNs) {
-      await remember(key, { bytes: Number(size), mtime: String(mtimeNs), digest }, run)
+      await remember(resolve(path), { bytes: Number(size), mtime: String(mtimeNs), digest }, run)
     }
     return digest
   } finally {

@@ -4,6 +4,7 @@
  */
 import { setMaxListeners } from 'node:events'
 import type { CircuitId, ProofKind } from '../circuit/circuit-id.ts'
+import type { ProofInvalidError } from '../errors.ts'
 import type { JobRef, PartitionState } from '../events.ts'
 import type { Priority } from '../request/proof-request.ts'
 import { type Placed, rankOf } from './rank.ts'
@@ -65,6 +66,8 @@ export class Partition {
   gpu: number | undefined
   /** Worker that failed it the last time: another is taken if there is one. */
   avoid: number | undefined
+  /** Set if a proof of it did not hold. */
+  doubt: ProofInvalidError | undefined
   synthesisMs: number | undefined
   gpuMs: number | undefined
   /** Parts done of the present attempt, 0 to 1 each. */

@@ -10,7 +10,7 @@ import type { Claim } from '../device/device-claims.ts'
 import type { DeviceRole, GpuPool } from '../device/gpu-pool.ts'
 import { watchStall } from '../device/stall-watch.ts'
 import { asProverError, ProverError, type ProverErrorCode } from '../errors.ts'
-import type { StallPhase } from '../events.ts'
+import type { Diagnosis, StallPhase } from '../events.ts'
 import type { ReadRun } from '../params/parameters-location.ts'
 import type { PartitionInput } from '../synthesis/partition-input.ts'
 import type { Synthesizer } from '../synthesis/synthesis-pool.ts'
@@ -40,6 +40,8 @@ export interface PartitionSteps {
   verified(partition: Partition): void
   /** Its finished proof does not hold. */
   verifyFailed(partition: Partition): void
+  /** What is known of the cause when a proof that did not hold was made anew on another or the same device. */
+  diagnosed(partition: Partition, diagnosis: Diagnosis): void
 }
 
 export interface ProvedPartition {
@@ -77,6 +79,11 @@ export async function provePartition(
   const { role, why } = steps.circuits.placement(job.circuitId)
   if (role === 'standIn') {
     if (why !== undefined) steps.fellBack(partition, why)
+    return proveOn('standIn', steps, partition, input)
+  }
+  // The only device made a wrong proof of it: another kind of hardware tells whether that was the device's fault.
+  if (partition.doubt !== undefined && steps.pool.serving < 2 && steps.circuits.standsIn(job.circuitId)) {
+    steps.fellBack(partition, partition.doubt)
     return proveOn('standIn', steps, partition, input)
   }
   try {

@@ -78,9 +78,13 @@ export function reportedSteps(sources: StepSources): PartitionSteps {
     verifyFailed(partition) {
       const { job, index, gpu = 0 } = partition
       partition.avoid = gpu
-      pool().verifyFailed(gpu)
+      pool().verifyFailed(gpu, job.circuitId)
       logger.error({ jobId: job.id, partition: index, gpu }, 'a finished proof does not verify')
       events.emit('verifyFailed', { job: job.ref, index, gpu })
+    },
+    diagnosed({ job, index }, diagnosis) {
+      logger.error({ jobId: job.id, partition: index, ...diagnosis }, 'a proof that did not verify was made anew')
+      events.emit('diagnosed', { job: job.ref, index, ...diagnosis })
     },
   }
 }

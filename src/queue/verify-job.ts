@@ -1,5 +1,12 @@
-/** The last step before a result: every proof is verified, and none that does not hold is returned. */
-import { ProofInvalidError, type ProverErrorDetails } from '../errors.ts'
+/**
+ * The last step before a result: every proof is verified, and none that does not hold is returned.
+ *
+ * One that does not hold is made anew, on another device where there is one. If that holds, the parameters were sound and the first device is
+ * suspect; if it does not, the parameters are read again to tell a file that was damaged from a machine that computes wrong.
+ */
+import { asError, ProofInvalidError, type ProverError, SrsUnavailableError } from '../errors.ts'
+import type { Diagnosis } from '../events.ts'
+import type { ParametersLocation } from '../params/parameters-location.ts'
 import type { Job, Partition } from './job.ts'
 import { attempts, type PartitionSteps, type ProvedPartition } from './prove-partition.ts'
 
@@ -13,7 +20,7 @@ type PublicInputs = readonly (readonly Uint8Array[])[]
  * @param proved in order of the partitions; replaced where a partition was proved anew
  * @param prove proves some partitions of the job
  * @returns ms that verification took
- * @throws {ProofInvalidError}
+ * @throws {ProofInvalidError}, or {SrsUnavailableError} where the parameters are damaged
  */
 export async function verifyJob(
   steps: PartitionSteps,
@@ -23,27 +30,80 @@ export async function verifyJob(
   prove: (partitions: readonly Partition[]) => Promise<ProvedPartition[]>,
 ): Promise<number> {
   let verifyMs = 0
+  /** The device that made the first proof of each partition that did not hold. */
+  const first = new Map<Partition, number>()
   for (let failures = 1; ; failures++) {
     const from = job.clock.now()
     const bad = await findInvalid(steps, job, publicInputs, proved)
     verifyMs += job.clock.now() - from
-    const [first] = bad
-    if (first === undefined) {
+    for (const [partition, gpu] of first) {
+      if (!bad.includes(partition)) steps.diagnosed(partition, { gpu, parameters: 'sound', again: 'holds' })
+    }
+    if (bad.length === 0) {
       for (const partition of job.partitions) steps.verified(partition)
       return verifyMs
     }
-    const details: ProverErrorDetails = { partition: first.index }
-    const indices = bad.map(({ index }) => index).join(', ')
-    const error = new ProofInvalidError(`the proof of partition ${indices} does not verify`, { details, jobId: job.id })
+    const error = doesNotVerify(job, bad)
     for (const partition of bad) {
       steps.verifyFailed(partition)
       partition.move('pending')
     }
-    if (failures === MAX_FAILURES) throw error
-    for (const partition of bad) steps.retry(partition, failures + 1, error)
+    if (failures === MAX_FAILURES) {
+      const { location } = (proved[0] as ProvedPartition).circuit
+      const { parameters, verdict } = await diagnose(steps, job, location, error)
+      for (const partition of bad) {
+        steps.diagnosed(partition, { gpu: first.get(partition) ?? 0, parameters, again: 'wrong' })
+      }
+      throw verdict
+    }
+    for (const partition of bad) {
+      first.set(partition, partition.gpu ?? 0)
+      partition.doubt = error
+      steps.retry(partition, failures + 1, error)
+    }
     const again = await prove(bad)
     for (const [k, { index }] of bad.entries()) proved[index] = again[k] as ProvedPartition
   }
+}
+
+function doesNotVerify(job: Job, bad: readonly Partition[]): ProofInvalidError {
+  const indices = bad.map(({ index }) => index).join(', ')
+  const details = { partition: (bad[0] as Partition).index }
+  return new ProofInvalidError(`the proof of partition ${indices} does not verify`, { details, jobId: job.id })
+}
+
+/**
+ * Reads the parameters of proofs that did not hold twice.
+ * @returns what they are, and what the job fails with
+ * @throws `job.signal.reason` once the job is aborted
+ */
+async function diagnose(
+  steps: PartitionSteps,
+  job: Job,
+  location: ParametersLocation,
+  wrong: ProofInvalidError,
+): Promise<{ parameters: Diagnosis['parameters']; verdict: ProverError }> {
+  const { paramsFile: file, paramsDigest: expected } = location
+  const { details, jobId } = wrong
+  let received: string
+  try {
+    received = await steps.synthesizer.digestOf(location, { priority: job.rank, signal: job.signal })
+  } catch (cause) {
+    job.signal.throwIfAborted()
+    const message = `${wrong.message}, nor did it the first time; its parameters ${file} can't be read: ${asError(cause).message}`
+    const verdict = new ProofInvalidError(message, { details: { ...details, file }, jobId, cause })
+    return { parameters: 'unreadable', verdict }
+  }
+  if (received !== expected) {
+    const message = `parameters ${file}: wrong digest; the file was damaged while in use`
+    const verdict = new SrsUnavailableError(message, { details: { file, expected, received }, jobId, cause: wrong })
+    await steps.circuits.forget(job.circuitId)
+    return { parameters: 'damaged', verdict }
+  }
+  const message =
+    `${wrong.message}, nor did it the first time, and its parameters are sound: ` +
+    'a device or the memory of this machine computes wrong'
+  return { parameters: 'sound', verdict: new ProofInvalidError(message, { details: { ...details, file }, jobId }) }
 }
 
 /** All at once first; only if that fails each alone, to know which. */

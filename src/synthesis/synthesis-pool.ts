@@ -13,6 +13,7 @@ import { workerFile } from '../cpu/wasm-file.ts'
 import { STALL_MS, watchStall } from '../device/stall-watch.ts'
 import { type CallOptions, WorkerLink } from '../device/worker-link.ts'
 import { EngineClosedError, WorkerExitedError } from '../errors.ts'
+import type { ParametersLocation } from '../params/parameters-location.ts'
 import type { PartitionInput } from './partition-input.ts'
 import type { PorepPartition } from './porep/porep-partition.ts'
 import type { SealInput } from './porep/read-seal.ts'
@@ -42,6 +43,12 @@ export interface Synthesizer {
   readSeal(input: SealInput, options: SynthesisCallOptions): Promise<PorepPartition[]>
   /** @throws {WorkerExitedError} */
   verify(task: VerifyTask, options: SynthesisCallOptions): Promise<boolean>
+  /**
+   * Reads a circuit's parameters anew, all of them.
+   * @returns their present digest
+   * @throws the system's error, {@link WorkerExitedError}
+   */
+  digestOf(location: ParametersLocation, options: SynthesisCallOptions): Promise<string>
   /** Ends all threads; calls in flight reject. Idempotent. */
   close(): Promise<void>
 }
@@ -98,6 +105,10 @@ export class SynthesisPool implements Synthesizer {
 
   verify(task: VerifyTask, options: SynthesisCallOptions): Promise<boolean> {
     return this.#run(options, (link, watched) => link.call('verify', task, watched))
+  }
+
+  digestOf(location: ParametersLocation, options: SynthesisCallOptions): Promise<string> {
+    return this.#run(options, (link, watched) => link.call('digestOf', location, watched))
   }
 
   close(): Promise<void> {

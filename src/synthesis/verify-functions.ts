@@ -3,6 +3,7 @@ import type { CircuitId } from '../circuit/circuit-id.ts'
 import { wasmMultiexp } from '../cpu/verify-multiexp.ts'
 import type { Run } from '../groth16/proving-device.ts'
 import { type PreparedVerifyingKey, prepareVerifyingKey, verifyProofs } from '../groth16/verify.ts'
+import { freshDigest } from '../params/digest.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
 import { openVerifyingKey } from '../params/srs-file.ts'
 
@@ -21,16 +22,26 @@ const prepared = new Map<CircuitId, { readonly digest: string; readonly key: Pre
 async function verify({ location, publicInputs, proof }: VerifyTask, run: Run): Promise<boolean> {
   let known = prepared.get(location.circuitId)
   if (known?.digest !== location.vkDigest) {
-    known = { digest: location.vkDigest, key: prepareVerifyingKey(await openVerifyingKey(location)) }
+    known = {
+      digest: location.vkDigest,
+      key: prepareVerifyingKey(await openVerifyingKey(location, undefined, run.signal)),
+    }
     prepared.set(location.circuitId, known)
   }
   run.signal.throwIfAborted()
   return verifyProofs(known.key, publicInputs, proof, { multiexp: wasmMultiexp })
 }
 
+/** Reads parameters anew, whatever is remembered of them: what their digest is now. */
+function digestOf({ paramsFile }: ParametersLocation, run: Run): Promise<string> {
+  return freshDigest(paramsFile, run)
+}
+
 export interface VerifyFunctions {
   /** Whether the proofs of all partitions hold. */
   readonly verify: (task: VerifyTask, run: Run) => Promise<boolean>
+  /** The present digest of a circuit's parameters: of 60 GB it takes a minute and more. */
+  readonly digestOf: (location: ParametersLocation, run: Run) => Promise<string>
 }
 
-export const verifyFunctions: VerifyFunctions = { verify }
+export const verifyFunctions: VerifyFunctions = { verify, digestOf }

@@ -145,6 +145,92 @@ test('scenario 26: a wrong proof is told of and made anew on another device', as
   await outcome(engine.close())
 })
 
+describe('case 39: a proof that does not hold', () => {
+  const told = (seen: readonly string[]): string[] =>
+    seen.filter((event) => /^(verifyFailed|retry|fallback|diagnosed)/.test(event))
+
+  test('once: made anew it holds, so the parameters are sound and the device is suspect, whose points are read anew', async () => {
+    const machine = new FakeMachine().fail('prove', 2, { kind: 'wrong' })
+    const engine = await value(machine.engine())
+    const seen = recordEvents(engine)
+    await value(engine.prove(syntheticWindowRequest('2k', 6)))
+    expect(told(seen)).toEqual(['verifyFailed 1', 'retry 1 2', 'diagnosed 0 sound holds'])
+    // Dropped after the first verification, before the second proof.
+    const [forgotten, again] = [machine.log.indexOf('forget wpost-2k'), machine.log.lastIndexOf('prove wpost-2k')]
+    expect([forgotten > 0, forgotten < again]).toEqual([true, true])
+    expect(machine.calls('digest')).toBe(0)
+    await outcome(engine.close())
+  })
+
+  test('once on the only GPU: the CPU device makes it anew', async () => {
+    const machine = new FakeMachine({ standIn: true }).fail('prove', 1, { kind: 'wrong' })
+    const engine = await value(machine.engine())
+    const seen = recordEvents(engine)
+    const placed: (number | undefined)[] = []
+    engine.on('partition', ({ state, gpu }) => {
+      if (state === 'gpu') placed.push(gpu)
+    })
+    expect((await value(engine.prove(windowRequest()))).verified).toBe(true)
+    expect(told(seen)).toEqual(['verifyFailed 0', 'retry 0 2', 'fallback', 'diagnosed 0 sound holds'])
+    expect(placed).toEqual([0, 1])
+    await outcome(engine.close())
+  })
+
+  const twice = (): FakeMachine =>
+    new FakeMachine().fail('prove', 1, { kind: 'wrong' }).fail('prove', 2, { kind: 'wrong' })
+
+  test('twice, with parameters that have their digest: the machine is suspect', async () => {
+    const machine = twice()
+    const engine = await value(machine.engine())
+    const seen = recordEvents(engine)
+    const failed = await outcome(engine.prove(windowRequest()))
+    expect(failed).toMatchObject({
+      reason: { code: 'ERR_PROOF_INVALID', retryable: true, details: { partition: 0, file: 'wpost-2k.params' } },
+    })
+    expect(String((failed as PromiseRejectedResult).reason)).toContain('its parameters are sound')
+    expect(told(seen)).toEqual(['verifyFailed 0', 'retry 0 2', 'verifyFailed 0', 'diagnosed 0 sound wrong'])
+    await outcome(engine.close())
+  })
+
+  test('twice, with parameters that have another digest by now: the file is to blame, and is read anew', async () => {
+    const machine = twice().fail('digest', 1, { kind: 'wrong' })
+    const engine = await value(machine.engine())
+    const seen = recordEvents(engine)
+    const failed = await outcome(engine.prove(windowRequest()))
+    expect(failed).toMatchObject({
+      reason: {
+        code: 'ERR_SRS_UNAVAILABLE',
+        details: { file: 'wpost-2k.params', expected: '0'.repeat(32), received: 'f'.repeat(32) },
+      },
+    })
+    expect(told(seen).at(-1)).toBe('diagnosed 0 damaged wrong')
+    expect(seen).toContain('srs evicted')
+    expect((await outcome(engine.prove(windowRequest()))).status).toBe('fulfilled')
+    expect(machine.calls('warm')).toBe(2)
+    await outcome(engine.close())
+  })
+
+  test('twice, with parameters that can not be read: told so; an abort while they are read is obeyed', async () => {
+    const machine = twice().fail('digest', 1, { kind: 'throw', error: new Error('EIO: i/o error, read') })
+    const engine = await value(machine.engine())
+    const seen = recordEvents(engine)
+    const failed = (await outcome(engine.prove(windowRequest()))) as PromiseRejectedResult
+    expect([failed.reason.code, failed.reason.cause.message]).toEqual(['ERR_PROOF_INVALID', 'EIO: i/o error, read'])
+    expect(told(seen).at(-1)).toBe('diagnosed 0 unreadable wrong')
+    await outcome(engine.close())
+
+    const slow = twice().fail('digest', 1, { kind: 'hang' })
+    const other = await value(slow.engine())
+    const abort = new AbortController()
+    const proving = outcome(other.prove(windowRequest(), { signal: abort.signal }))
+    await until(() => slow.running.digest === 1)
+    abort.abort('enough')
+    expect(await proving).toEqual({ status: 'rejected', reason: 'enough' })
+    await outcome(other.close())
+    expect(other.status().memory.usedBytes).toBe(0)
+  })
+})
+
 test('scenario 32: a device is lost with one partition; the others are kept, and the other job goes on', async () => {
   const machine = new FakeMachine().fail('prove', 4, { kind: 'throw', error: new GpuDeviceLostError('driver reset') })
   const engine = await value(machine.engine())

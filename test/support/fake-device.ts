@@ -19,7 +19,7 @@ import type { Synthesizer } from '../../src/synthesis/synthesis-pool.ts'
 import { COMM_R_OFFSET } from '../../src/synthesis/vanilla-post.ts'
 import type { VerifyTask } from '../../src/synthesis/verify-functions.ts'
 
-export type Operation = 'start' | 'warm' | 'synthesize' | 'prove' | 'verify' | 'locate'
+export type Operation = 'start' | 'warm' | 'synthesize' | 'prove' | 'verify' | 'locate' | 'digest'
 
 /** What happens to one call. */
 export type Fault =
@@ -250,6 +250,11 @@ class FakeSynthesizer implements Synthesizer {
     )
   }
 
+  async digestOf({ circuitId, paramsDigest }: ParametersLocation, options: CallOptions): Promise<string> {
+    const fault = await this.#machine.work('digest', circuitId, options)
+    return fault?.kind === 'wrong' ? 'f'.repeat(32) : paramsDigest
+  }
+
   async close(): Promise<void> {
     this.#machine.open--
   }
@@ -263,6 +268,7 @@ export function recordEvents(engine: Engine): string[] {
     srs: (event) => String(event?.state),
     retry: (event) => `${event?.index} ${event?.attempt}`,
     verifyFailed: (event) => String(event?.index),
+    diagnosed: (event) => `${event?.gpu} ${event?.parameters} ${event?.again}`,
     memory: (event) => String(event?.state),
   }
   const names: EventName[] = [
@@ -277,6 +283,7 @@ export function recordEvents(engine: Engine): string[] {
     'retry',
     'fallback',
     'verifyFailed',
+    'diagnosed',
     'gpu',
     'drained',
     'error',
@@ -299,4 +306,6 @@ function aborted(signal: AbortSignal | undefined): Promise<never> {
   })
 }
 
-const zeroes = (): Record<Operation, number> => ({ start: 0, warm: 0, synthesize: 0, prove: 0, verify: 0, locate: 0 })
+function zeroes(): Record<Operation, number> {
+  return { start: 0, warm: 0, synthesize: 0, prove: 0, verify: 0, locate: 0, digest: 0 }
+}

@@ -1,7 +1,7 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { bytesDigest, fileDigest, memoFile } from '../../src/params/digest.ts'
+import { bytesDigest, fileDigest, freshDigest, memoFile } from '../../src/params/digest.ts'
 import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
 
 const home = vi.hoisted(() => ({ missing: false }))
@@ -67,4 +67,14 @@ test('a memo that can not be written is told of, and no reason to fail', async (
   const notes: string[] = []
   expect(await fileDigest(file, { ...run, note: (message) => notes.push(message) })).toBe(bytesDigest(bytes))
   expect(notes).toEqual([expect.stringMatching(/^the digest of .*file\.params can't be remembered.*ENOTDIR/)])
+})
+
+test('a digest computed anew believes nothing that is remembered, and corrects it', async () => {
+  const { size, mtimeNs } = statSync(file, { bigint: true })
+  const files = { [file]: { bytes: Number(size), mtime: String(mtimeNs), digest: 'e'.repeat(32) } }
+  mkdirSync(join(directory, 'cache', 'wgzk'), { recursive: true })
+  writeFileSync(memoFile(), JSON.stringify({ version: 1, files }))
+  expect(await fileDigest(file, run)).toBe('e'.repeat(32))
+  expect(await freshDigest(file, run)).toBe(bytesDigest(bytes))
+  expect(await fileDigest(file, run)).toBe(bytesDigest(bytes))
 })
