@@ -3,7 +3,7 @@ import type { CircuitId } from '../circuit/circuit-id.ts'
 import { circuitShape } from '../circuit/circuit-shape.ts'
 import { CpuDevice } from '../cpu/cpu-device.ts'
 import type { Run } from '../groth16/proving-device.ts'
-import type { ToxicWaste } from '../groth16/toxic-waste.ts'
+import type { ToxicWaste } from '../params/toxic-waste.ts'
 import { type DevelopmentFiles, makeDevelopmentParameters } from './make-development-parameters.ts'
 
 export interface SetupTask {

@@ -3,7 +3,7 @@ import { encodeG1, encodeG2 } from '../curve/encoding.ts'
 import { G1, G2 } from '../curve/points.ts'
 import { frPow } from '../field/fr.ts'
 import { randomScalar } from '../groth16/blinding.ts'
-import type { ToxicScalars, ToxicWaste } from '../groth16/toxic-waste.ts'
+import type { ToxicScalars, ToxicWaste } from '../params/toxic-waste.ts'
 
 /** Whether a set-up can use these: none is 0, and τ is no root of unity of the domain (the chance is below 2^−220). */
 export function isUsable({ alpha, beta, gamma, delta, tau }: ToxicScalars, log2Domain: number): boolean {

@@ -4,8 +4,8 @@ import type { FileHandle } from 'node:fs/promises'
 import type { CircuitShape } from '../circuit/shape.ts'
 import { FR_BYTES, frToBytes } from '../field/fr.ts'
 import type { ProvingDevice, Run } from '../groth16/proving-device.ts'
-import type { ToxicScalars, ToxicWaste } from '../groth16/toxic-waste.ts'
 import { G1_BYTES, G2_BYTES, paramsLayout, QUERIES, QUERY_GROUP, type Query } from '../params/layout.ts'
+import type { ToxicScalars, ToxicWaste } from '../params/toxic-waste.ts'
 
 /** Scalars of every query, 32 bytes little-endian each. */
 export interface SetupScalars {

@@ -26,7 +26,7 @@ import {
   frSub,
   frWriteBytes,
 } from '../../src/field/fr.ts'
-import type { ToxicScalars } from '../../src/groth16/toxic-waste.ts'
+import type { ToxicScalars } from '../../src/params/toxic-waste.ts'
 
 /** 7^((r−1)/2^32), a root of unity of order 2^32. */
 const ROOT_OF_UNITY = frPow(7n, (FR_MODULUS - 1n) >> 32n)

@@ -1,5 +1,5 @@
 import { frFromBytes } from '../../src/field/fr.ts'
-import type { ToxicWaste } from '../../src/groth16/toxic-waste.ts'
+import type { ToxicWaste } from '../../src/params/toxic-waste.ts'
 import { fromHex, vectorJson } from './vectors.ts'
 
 /** The secrets that the reference's set-up drew for recorded parameters. */

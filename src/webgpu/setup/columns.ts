@@ -4,7 +4,7 @@
  */
 import type { CircuitShape } from '../../circuit/shape.ts'
 import type { Run } from '../../groth16/proving-device.ts'
-import type { ToxicWaste } from '../../groth16/toxic-waste.ts'
+import type { ToxicWaste } from '../../params/toxic-waste.ts'
 import { BufferSet } from '../buffer-set.ts'
 import type { Commands } from '../commands.ts'
 import { Elements } from '../elements.ts'

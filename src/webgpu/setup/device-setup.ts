@@ -6,8 +6,8 @@ import type { CircuitShape } from '../../circuit/shape.ts'
 import { FR_BYTES, frWriteBytes } from '../../field/fr.ts'
 import type { DeviceSetup, SetupRange } from '../../groth16/device-setup.ts'
 import type { DevicePoints, Run } from '../../groth16/proving-device.ts'
-import type { ToxicWaste } from '../../groth16/toxic-waste.ts'
 import { G1_BYTES, G2_BYTES, paramsLayout, QUERIES, QUERY_GROUP } from '../../params/layout.ts'
+import type { ToxicWaste } from '../../params/toxic-waste.ts'
 import { BufferSet } from '../buffer-set.ts'
 import { type Group, POINT_BYTES } from '../curve/batch-affine.ts'
 import { exportPoints, FIXED_BASE_KERNELS, FixedBase } from '../curve/fixed-base.ts'
@@ -121,6 +121,8 @@ export class GpuSetup implements DeviceSetup {
 
   release(): void {
     this.#set.release()
+    // Columns and tables are of no size that proofs use again.
+    this.#gpu.trim()
   }
 }
 

@@ -1,8 +1,8 @@
 /** The scalars of a query's range, on the device: what the generator is multiplied with to give its points. */
 import type { BitArray, CircuitShape } from '../../circuit/shape.ts'
 import { frInv, frMul, frPow, frReduce } from '../../field/fr.ts'
-import type { ToxicWaste } from '../../groth16/toxic-waste.ts'
 import type { Query } from '../../params/layout.ts'
+import type { ToxicWaste } from '../../params/toxic-waste.ts'
 import { BufferSet } from '../buffer-set.ts'
 import { ELEMENT_BYTES, type Elements } from '../elements.ts'
 import type { Gpu } from '../gpu.ts'
