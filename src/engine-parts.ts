@@ -18,6 +18,7 @@ import { reportedSteps } from './queue/reported-steps.ts'
 import { SynthesisScheduler } from './queue/synthesis-scheduler.ts'
 import { takeOver } from './request/partitions.ts'
 import { locateParameters } from './srs/locate-parameters.ts'
+import { unknownParameterFiles } from './srs/parameter-folder.ts'
 import type { StatusSources } from './status.ts'
 import { SynthesisPool, type Synthesizer } from './synthesis/synthesis-pool.ts'
 
@@ -145,6 +146,14 @@ export class EngineParts {
     this.logger.info({ devices, gpuUnavailable, memoryBytes: this.budget.totalBytes }, 'engine ready')
     const { fallback } = this.plan
     if (fallback !== undefined) this.logger.warn({ err: fallback }, 'using the CPU device instead')
+    void this.#tellOfParameters()
+  }
+
+  /** Which folder is read, and what lies there that no circuit of this version needs. */
+  async #tellOfParameters(): Promise<void> {
+    const { parameterCache } = this.options
+    const unknownFiles = await unknownParameterFiles(parameterCache)
+    this.logger.info({ parameterCache, unknownFiles }, 'folder of parameters')
   }
 
   /** Frees everything, whatever fails on the way. @returns what could not be freed */

@@ -70,6 +70,7 @@ export type {
   MemoryOptions,
   SynthesisOptions,
 } from './options.ts'
+export { type RequiredFile, requiredFiles } from './params/published.ts'
 export type { JobStatus } from './queue/job-status.ts'
 export { registeredSealProof } from './request/porep/seal-proofs.ts'
 export type {

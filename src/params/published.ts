@@ -2,7 +2,14 @@
  * The parameter files of Filecoin's trusted set-up (version 28), by the names and digests of `parameters.json` of the Rust crate
  * `filecoin-proofs`, and the names of development parameters.
  */
-import { type CircuitFamily, type CircuitId, parseCircuitId, type SectorSizeTag } from '../circuit/circuit-id.ts'
+import {
+  type CircuitFamily,
+  type CircuitId,
+  isCircuitId,
+  parseCircuitId,
+  type SectorSizeTag,
+} from '../circuit/circuit-id.ts'
+import { InvalidOptionsError } from '../errors.ts'
 
 /** One published pair of files. Digests: the first 16 bytes of BLAKE2b-512 of the whole file, in hex. */
 export interface PublishedParameters {
@@ -188,6 +195,40 @@ export function publishedParameters(circuitId: CircuitId): PublishedParameters {
   const [identifierSha256, paramsDigest, vkDigest, paramsBytes, vkBytes] = ROWS[circuitId]
   const stem = `v28-${PREFIX[family](`merkletree-poseidon_hasher-${TREE[size]}`)}-${identifierSha256}`
   return { paramsFile: `${stem}.params`, paramsDigest, paramsBytes, vkFile: `${stem}.vk`, vkDigest, vkBytes }
+}
+
+/** A file that proving or verifying needs. */
+export interface RequiredFile {
+  readonly circuitId: CircuitId
+  /** Its name in the folder of parameters. */
+  readonly name: string
+  readonly bytes: number
+  /** First 16 bytes of BLAKE2b-512 of the whole file, in hex, as in `parameters.json`. */
+  readonly digest: string
+}
+
+/**
+ * The published files that circuits need, the parameters and the verifying key of each: to fetch them, or to keep these and no others.
+ * @throws {InvalidOptionsError} no circuit has that name
+ */
+export function requiredFiles(circuitIds: readonly CircuitId[]): RequiredFile[] {
+  return circuitIds.flatMap((circuitId, i) => {
+    if (!isCircuitId(circuitId)) {
+      const details = {
+        field: `circuitIds[${i}]`,
+        expected: 'a circuit id such as winning-32g',
+        received: String(circuitId),
+      }
+      throw new InvalidOptionsError(`${details.field}: expected ${details.expected}, got ${details.received}`, {
+        details,
+      })
+    }
+    const { paramsFile, paramsBytes, paramsDigest, vkFile, vkBytes, vkDigest } = publishedParameters(circuitId)
+    return [
+      { circuitId, name: paramsFile, bytes: paramsBytes, digest: paramsDigest },
+      { circuitId, name: vkFile, bytes: vkBytes, digest: vkDigest },
+    ]
+  })
 }
 
 /** Names of the files that `developmentSetup` writes. */

@@ -30,6 +30,7 @@ const PUBLIC_VALUES = [
   'registeredUpdateProof',
   'registeredWindowPostProof',
   'registeredWinningPostProof',
+  'requiredFiles',
   'statementOf',
   'toCuzkStatus',
   'verifyProof',
