@@ -34,43 +34,53 @@ export async function profile(gpu, work) {
 }
 
 /**
- * The same by kernel: each operation is a submission of its own, which costs some ten microseconds each. Work and its order stay as they are.
+ * The same by kernel: each operation is submitted and waited for by itself, which costs some ten microseconds each. Work and its order stay as
+ * they are.
  */
 export async function profileKernels(gpu, work) {
   const commandsOf = gpu.commands
-  gpu.commands = () => {
-    const parts = []
+  let last = Promise.resolve()
+  const recorder = () => {
+    const operations = []
     const add = (label, record) => {
-      const commands = commandsOf.call(gpu, label)
-      record(commands)
-      parts.push(commands)
+      operations.push({ label, record })
+      return commands
     }
-    return {
+    const commands = {
       get size() {
-        return parts.length
+        return operations.length
       },
-      dispatch(kernel, dispatch) {
-        add(kernel.name, (commands) => commands.dispatch(kernel, dispatch))
-        return this
+      dispatch: (kernel, dispatch) => add(kernel.name, (one) => one.dispatch(kernel, dispatch)),
+      clear: (...range) => add('clear', (one) => one.clear(...range)),
+      copy: (...range) => add('copy', (one) => one.copy(...range)),
+      submit() {
+        const before = last
+        const all = async () => {
+          await before
+          let ms = 0
+          for (const { label, record } of operations) ms += await record(commandsOf.call(gpu, label)).submit()
+          return ms
+        }
+        const submitted = all()
+        last = submitted
+        return submitted
       },
-      clear(...range) {
-        add('clear', (commands) => commands.clear(...range))
-        return this
-      },
-      copy(...range) {
-        add('copy', (commands) => commands.copy(...range))
-        return this
-      },
-      async submit() {
-        const times = await Promise.all(parts.map((commands) => commands.submit()))
-        return times.reduce((sum, ms) => sum + ms, 0)
-      },
+    }
+    return commands
+  }
+  gpu.commands = recorder
+  for (const name of ['download', 'upload']) {
+    gpu[name] = async (...range) => {
+      await last
+      return await Object.getPrototypeOf(gpu)[name].call(gpu, ...range)
     }
   }
   try {
     return await profile(gpu, work)
   } finally {
     delete gpu.commands
+    delete gpu.download
+    delete gpu.upload
   }
 }
 

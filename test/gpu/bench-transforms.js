@@ -7,42 +7,26 @@ import { best } from './bench-support.js'
 
 const run = { signal: new AbortController().signal, unit: () => {} }
 
-/** @param log2s sizes; those past what the device serves are left out by the caller */
-export async function transforms(gpu, log2s = [19, 20, 22, 24]) {
-  for (const log2 of log2s) {
+export async function transforms(gpu) {
+  for (const log2 of [19, 20, 22, 24]) {
     const domain = await Domain.create(gpu, log2)
     const elements = await Elements.allocate(gpu, 2 ** log2, 'elements')
-    const repeat = Math.max(1, Math.min(10, 2 ** (25 - log2)))
-    const timed = async (steps) => {
-      const transform = async () => {
-        const commands = gpu.commands('transform')
-        for (let i = 0; i < repeat; i++) recordSteps(commands, steps)
-        await commands.submit()
-      }
-      await transform()
-      return (await best(4, transform)) / repeat
+    const steps = domain.analysis(elements.shards)
+    const transform = async (times) => {
+      const commands = gpu.commands('transform')
+      for (let i = 0; i < times; i++) recordSteps(commands, steps)
+      await commands.submit()
     }
-    const analysis = domain.analysis(elements.shards)
-    const passes = []
-    // Shards that go through the same kernel with the same parameters count as one pass.
-    const groups = Map.groupBy(analysis, ({ kernel, params }) => `${kernel.name} ${params.slice(1, 3)}`)
-    for (const [name, steps] of groups) passes.push(`${name}: ${(await timed(steps)).toFixed(2)}`)
-    const [down, up] = [await timed(analysis), await timed(domain.synthesis(elements.shards))]
-    console.log(
-      `transform 2^${log2}: analysis ${down.toFixed(2)} ms, synthesis ${up.toFixed(2)} ms (${passes.join(', ')})`,
-    )
+    await transform(10)
+    const ms = (await best(4, () => transform(10))) / 10
+    console.log(`transform 2^${log2}: ${ms.toFixed(2)} ms`)
     domain.release()
     elements.release()
-    gpu.trim()
   }
-  for (const log2 of log2s.filter((log2, i) => i === 0 || log2 > 24)) {
+  for (const log2 of [19]) {
     const tables = await QuotientDomain.create(gpu, log2)
     const [a, b] = [await Elements.allocate(gpu, 2 ** log2, 'a'), await Elements.allocate(gpu, 2 ** log2, 'b')]
     await tables.compute(a, b, run)
-    console.log(`quotient 2^${log2}: ${(await best(3, () => tables.compute(a, b, run))).toFixed(2)} ms`)
-    a.release()
-    b.release()
-    tables.release()
-    gpu.trim()
+    console.log(`quotient 2^${log2}: ${(await best(4, () => tables.compute(a, b, run))).toFixed(2)} ms`)
   }
 }

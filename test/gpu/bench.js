@@ -7,7 +7,8 @@
 import { POINT_BYTES } from '../../src/webgpu/curve/batch-affine.ts'
 import { IMPORT_KERNEL } from '../../src/webgpu/curve/import-points.ts'
 import { Gpu } from '../../src/webgpu/gpu.ts'
-import { maxPoints, multiexp, windowBits } from '../../src/webgpu/msm/multiexp.ts'
+import { maxPoints, multiexp } from '../../src/webgpu/msm/multiexp.ts'
+import { windowBits } from '../../src/webgpu/msm/plan.ts'
 import { benchScalars, best, distinctPoints, profile, profileKernels } from './bench-support.js'
 
 const words = process.argv.slice(2).filter((word) => !word.startsWith('--'))
@@ -28,8 +29,9 @@ async function sums(group, logs) {
   for (const log2 of logs) {
     const n = 2 ** log2
     const count = Math.min(n, tile)
-    const best2 = windowBits(count)
-    for (const window of n > tile || process.argv.includes('--one-window') ? [best2] : [best2 - 2, best2 - 1, best2]) {
+    const chosen = windowBits({ group, count, bindingBytes: gpu.bindingBytes, roundCost: 2 ** 18 })
+    const others = n > tile || process.argv.includes('--one-window') ? [] : [chosen - 2, chosen - 1]
+    for (const window of [...others, chosen]) {
       const work = async () => {
         for (const { points, scalars } of tiles.slice(0, n / count))
           await multiexp(gpu, group, points, scalars, 0, count, run, { window })

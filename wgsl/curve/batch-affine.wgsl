@@ -8,9 +8,10 @@ struct Params {
   first: u32,
   // 3, unknown to the compiler: keeps loops around a multiplication from being unrolled.
   three: u32,
-  // Of tree rounds: see pairs-tree.wgsl.
+  // Where the pairs come from: see pairs.wgsl.
   blocks: u32,
   half: u32,
+  operands: u32,
 }
 
 struct Point { x: CPacked, y: CPacked }

@@ -1,10 +1,15 @@
-// Where a round's pairs come from: a list, or, if `half` is not 0, the arithmetic of a reduction round.
+// Where a round's pairs come from: the arithmetic of a reduction round, if `half` is not 0; else the points as they lie, if `blocks` is not 0;
+// else a list. Past the number of `operands` there is no right one.
 @group(0) @binding(1) var<storage, read> pairs: array<vec2<u32>>;
 
 // Operands as batch-affine.wgsl has them; NONE as the right one takes the left point as it is.
 fn pair(i: u32) -> vec2<u32> {
-  if (params.half == 0u) { return pairs[params.first + i]; }
-  return tree_pair(params.first + i);
+  let k = params.first + i;
+  if (params.half != 0u) { return tree_pair(k); }
+  var operands = vec2(2u * k, 2u * k + 1u);
+  if (params.blocks == 0u) { operands = pairs[k]; }
+  if (2u * k + 1u >= params.operands) { operands.y = NONE; }
+  return operands;
 }
 
 // A window has 2·half points A, then `blocks` blocks T_0 … T_(blocks−1) of half points. The round gives half points

@@ -8,6 +8,6 @@ fn entry(bucket: u32, slot: u32, operand: u32) { ranks[slot] = atomicAdd(&counts
 
 @compute @workgroup_size(64)
 fn count_entries(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-  let i = workgroup_number(group, groups) * 64u + local;
-  if (i < params.points) { walk_digits(i); }
+  let i = params.begin + workgroup_number(group, groups) * 64u + local;
+  if (i < params.end) { walk_digits(i); }
 }

@@ -1,14 +1,17 @@
 // Walks over the digits of one scalar a thread and calls `entry(bucket, slot, operand)` for each that is not 0, in the windows from
 // `first_window` up to `end_window`. Bucket `(w − first_window) · 2^(window − 1) + |d| − 1` holds the points whose digit in window w is
-// ±d; the operand is the point's number with its sign.
+// ±d; the operand is the point's number with its sign; the slot is a number that no other digit of all windows has.
 struct MsmParams {
-  // Points of this tile.
+  // Points of the sum.
   points: u32,
   window: u32,
   first_window: u32,
   end_window: u32,
-  // Number of the tile's first scalar in the buffer of scalars.
+  // Number of the sum's first scalar in the buffer of scalars.
   first: u32,
+  // Points to walk over in this dispatch: from the first number up to the second.
+  begin: u32,
+  end: u32,
 }
 
 fn walk_digits(i: u32) {
@@ -26,6 +29,6 @@ fn walk_digits(i: u32) {
     let magnitude = select(value, 2u * half - value, over);
     if (magnitude == 0u || w < params.first_window) { continue; }
     let row = w - params.first_window;
-    entry(row * half + magnitude - 1u, row * params.points + i, i | select(0u, 0x80000000u, over != negative));
+    entry(row * half + magnitude - 1u, w * params.points + i, i | select(0u, 0x80000000u, over != negative));
   }
 }

@@ -6,7 +6,7 @@
  * x and y of the sums.
  */
 import type { BufferRange, Commands } from '../commands.ts'
-import { BATCH_INVERSION_KERNELS, BatchInversion } from '../field/batch-inversion.ts'
+import { BATCH_INVERSION_KERNELS, BatchInversion, inversionBytes } from '../field/batch-inversion.ts'
 import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
 import { FQ } from '../prelude/digit-field.ts'
@@ -22,10 +22,23 @@ export const NO_POINT = 0x7fff_ffff
 /** Flag of an operand: take the negative of the point. */
 export const NEGATE = 0x8000_0000
 
-/** Where a round's pairs come from: a list of operand pairs, or the arithmetic of a reduction round. */
+/**
+ * Where a round's pairs come from: a list of operands, two a pair; the points (0, 1), (2, 3), … as they lie; or the arithmetic of a reduction
+ * round. Of an odd number of `operands` the last one has no partner.
+ */
 export type PairSource =
-  | { readonly kind: 'list'; readonly pairs: GPUBuffer }
+  | { readonly kind: 'list'; readonly pairs: GPUBuffer; readonly operands?: number }
+  | { readonly kind: 'adjacent'; readonly operands: number }
   | { readonly kind: 'tree'; readonly blocks: number; readonly half: number }
+
+/** A list whose end needs no care. */
+const ALL_OPERANDS = 0xffff_ffff
+
+/** `blocks`, `half` and `operands` as pairs.wgsl has them. */
+function pairParams(source: PairSource): [blocks: number, half: number, operands: number] {
+  if (source.kind === 'tree') return [source.blocks, source.half, ALL_OPERANDS]
+  return [source.kind === 'adjacent' ? 1 : 0, 0, source.operands ?? ALL_OPERANDS]
+}
 
 interface RoundKernels {
   readonly denominators: Kernel
@@ -77,6 +90,10 @@ export const batchAffineKernels = (group: Group): readonly Kernel[] => [
 /** What an addition costs, in those of G1. */
 export const ADDITION_COST: Readonly<Record<Group, number>> = { g1: 1, g2: 3 }
 
+/** Device memory of the work buffers for slices of so many pairs, at most. */
+export const batchAffineBytes = (group: Group, slicePairs: number): number =>
+  (4 + 48 + POINT_BYTES[group] / 2) * slicePairs + inversionBytes(slicePairs)
+
 /** Work buffers of one slice of a round, reused by all slices and rounds. */
 export class BatchAffine {
   readonly #gpu: Gpu
@@ -108,7 +125,7 @@ export class BatchAffine {
     ]
   }
 
-  /** @param slicePairs pairs of a slice: 100 bytes each in G1, 150 in G2, are allocated */
+  /** @param slicePairs pairs of a slice: {@link batchAffineBytes} are allocated */
   static async create(gpu: Gpu, group: Group, slicePairs: number): Promise<BatchAffine> {
     await gpu.prepare(batchAffineKernels(group))
     const inversion = await BatchInversion.create(gpu, slicePairs)
@@ -139,11 +156,9 @@ export class BatchAffine {
     if (count === 0) return
     const { points, source, sums } = round
     const kernels = KERNELS[this.#group]
-    // A tree round reads no list; `half` 0 stands for one that does.
     const pairs = source.kind === 'list' ? source.pairs : this.#spare
-    const [blocks, half] = source.kind === 'tree' ? [source.blocks, source.half] : [0, 0]
+    const params = [count, first, 3, ...pairParams(source)]
     const run = (kernel: Kernel, ...work: GPUBuffer[]): void => {
-      const params = [count, first, 3, blocks, half]
       commands.dispatch(kernel, { buffers: [points, pairs, ...work], params, workgroups: Math.ceil(count / 64) })
     }
     run(kernels.denominators, this.#kinds, this.#denominators)
@@ -153,7 +168,7 @@ export class BatchAffine {
     run(kernels.sumY, this.#kinds, this.#slopes, sums)
   }
 
-  /** Records all `pairs` of a round, as slices that fit the units of a stream. */
+  /** Records all `pairs` of a round, as slices of about the same size that fit the units of a stream. */
   async recordRound(
     stream: UnitStream,
     round: { readonly points: BufferRange; readonly source: PairSource; readonly sums: GPUBuffer },
@@ -161,7 +176,8 @@ export class BatchAffine {
   ): Promise<void> {
     const cost = ADDITION_COST[this.#group]
     for (let at = 0; at < pairs; ) {
-      const count = Math.min(this.slicePairs, pairs - at, Math.ceil(stream.room / cost))
+      const most = Math.min(this.slicePairs, Math.ceil(stream.room / cost))
+      const count = Math.ceil((pairs - at) / Math.ceil((pairs - at) / most))
       this.record(stream.commands, round, at, count)
       at += count
       await stream.recorded(count * cost)

@@ -120,6 +120,10 @@ export class BatchInversion {
   }
 }
 
+/** Device memory for batches of up to `count` elements, at most: an element's inverse, and totals with their inverses of all levels. */
+export const inversionBytes = (count: number): number =>
+  ELEMENT_BYTES * (count + 2 * Math.min(count, Math.ceil(count / (PER_THREAD - 1)) + INVERSIONS))
+
 const groups = (threads: number): number => Math.ceil(threads / WORKGROUP)
 
 function releaseLevels(

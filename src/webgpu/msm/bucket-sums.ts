@@ -1,21 +1,12 @@
-/** Sums of the entries of every bucket: rounds that add pairs of neighbours, all buckets of all windows together. */
-import { BufferSet } from '../buffer-set.ts'
+/** Sums of the entries of every bucket: rounds that add pairs of neighbours, all buckets of a run's windows together. */
 import type { BufferRange } from '../commands.ts'
-import { ADDITION_COST, type BatchAffine, type Group, POINT_BYTES } from '../curve/batch-affine.ts'
-import type { Gpu } from '../gpu.ts'
+import { ADDITION_COST, type BatchAffine, type Group } from '../curve/batch-affine.ts'
 import type { Kernel } from '../kernel.ts'
 import { FQ } from '../prelude/digit-field.ts'
 import type { UnitStream } from '../unit-stream.ts'
-import type { Scan } from './scan.ts'
-import type { SortedEntries } from './sort-entries.ts'
+import { BUCKET_RANGES_KERNELS, type BucketRanges } from './bucket-ranges.ts'
+import type { RunTotals } from './sort-entries.ts'
 
-const rangesKernel: Kernel = {
-  name: 'round ranges',
-  fields: [],
-  parts: ['invocation.wgsl', 'msm/round-ranges.wgsl'],
-  entry: 'round_ranges',
-  bindings: ['read', 'read', 'read', 'read_write', 'uniform'],
-}
 const pairsKernel = (group: Group): Kernel => ({
   name: `round pairs ${group}`,
   fields: [{ field: FQ, multiplication: false }],
@@ -25,78 +16,56 @@ const pairsKernel = (group: Group): Kernel => ({
 })
 const PAIRS_KERNEL: Readonly<Record<Group, Kernel>> = { g1: pairsKernel('g1'), g2: pairsKernel('g2') }
 
-export const bucketSumsKernels = (group: Group): readonly Kernel[] => [rangesKernel, PAIRS_KERNEL[group]]
+export const bucketSumsKernels = (group: Group): readonly Kernel[] => [...BUCKET_RANGES_KERNELS, PAIRS_KERNEL[group]]
 
 /** Entries of which making pairs costs as much as an addition of two. */
 const ENTRIES_PER_ADDITION = 32
 
 /** Work of all rounds, as {@link UnitStream} counts it. */
-export const roundsWork = (group: Group, { total, pairsOfRound }: SortedEntries): number =>
+export const roundsWork = (group: Group, { entries, pairsOfRound }: RunTotals): number =>
   pairsOfRound.reduce((sum, pairs) => sum + pairs * (ADDITION_COST[group] + 1 / ENTRIES_PER_ADDITION), 0) +
-  total / ENTRIES_PER_ADDITION
+  entries / ENTRIES_PER_ADDITION
 
 export interface RoundBuffers {
   readonly points: BufferRange
-  readonly sorted: SortedEntries
-  readonly scan: Scan
-  readonly buckets: number
-  /** Sums of these buckets, infinity beforehand. */
+  readonly entries: GPUBuffer
+  readonly entryBucket: GPUBuffer
+  readonly pairs: GPUBuffer
+  readonly pairBucket: GPUBuffer
+  readonly pairSums: GPUBuffer
+  readonly nextPairSums: GPUBuffer
+  /** Sums of the run's buckets, infinity beforehand. */
   readonly sums: BufferRange
 }
 
-/**
- * Records the rounds. A bucket with one point left is done: the point moves to its sum.
- * @returns buffers of the rounds, to be released once everything was submitted
- */
+/** Records the rounds. A bucket with one point left is done: the point moves to its sum. */
 export async function recordRounds(
-  gpu: Gpu,
   stream: UnitStream,
   group: Group,
   adder: BatchAffine,
-  { points, sorted, scan, buckets, sums }: RoundBuffers,
-): Promise<{ release(): void }> {
-  const set = new BufferSet(gpu)
-  try {
-    const { pairsOfRound, entries, recordNextCounts } = sorted
-    let { counts, nextCounts, starts, entryBucket } = sorted
-    let nextStarts = await set.allocate(4 * buckets, 'next bucket starts')
-    const ranges = await set.allocate(16 * buckets, 'bucket ranges')
-    // Every round halves: the first one is the largest of all.
-    const largest = Math.max(1, pairsOfRound[0] as number)
-    const pairs = await set.allocate(8 * largest, 'pairs')
-    let nextBucket = await set.allocate(4 * largest, 'buckets of pairs')
-    let current = await set.allocate(POINT_BYTES[group] * largest, 'sums of pairs')
-    let spare = await set.allocate(POINT_BYTES[group] * Math.max(1, pairsOfRound[1] as number), 'sums of pairs')
-    let source: BufferRange = points
-    let live = sorted.total
-    for (let round = 0; live > 0; round++) {
-      const { commands } = stream
-      if (round > 0) recordNextCounts(commands, counts, nextCounts)
-      scan.record(commands, nextCounts, nextStarts, buckets)
-      commands
-        .dispatch(rangesKernel, {
-          buffers: [starts, counts, nextStarts, ranges],
-          params: [buckets, 0, 0, 0],
-          workgroups: Math.ceil(buckets / 256),
-        })
-        .dispatch(PAIRS_KERNEL[group], {
-          buffers: [source, entries, entryBucket, ranges, pairs, nextBucket, sums],
-          params: [live, round === 0 ? 1 : 0],
-          workgroups: Math.ceil(live / 64),
-        })
-      await stream.recorded(live / ENTRIES_PER_ADDITION)
-      const pairCount = pairsOfRound[round] ?? 0
-      await adder.recordRound(stream, { points: source, source: { kind: 'list', pairs }, sums: current }, pairCount)
-      live = pairCount
-      source = current
-      ;[current, spare] = [spare, current]
-      ;[counts, nextCounts] = [nextCounts, counts]
-      ;[starts, nextStarts] = [nextStarts, starts]
-      ;[entryBucket, nextBucket] = [nextBucket, entryBucket]
-    }
-    return set
-  } catch (error) {
-    set.release()
-    throw error
+  ranges: BucketRanges,
+  buckets: number,
+  { entries: total, pairsOfRound }: RunTotals,
+  buffers: RoundBuffers,
+): Promise<void> {
+  const { entries, pairs, sums } = buffers
+  let [bucketOf, nextBucketOf] = [buffers.entryBucket, buffers.pairBucket]
+  let [current, spare] = [buffers.pairSums, buffers.nextPairSums]
+  let source = buffers.points
+  let live = total
+  for (let round = 0; live > 0; round++) {
+    ranges.recordNext(stream.commands, buckets)
+    stream.commands.dispatch(PAIRS_KERNEL[group], {
+      buffers: [source, entries, bucketOf, ranges.ranges, pairs, nextBucketOf, sums],
+      params: [live, round === 0 ? 1 : 0],
+      workgroups: Math.ceil(live / 64),
+    })
+    await stream.recorded(live / ENTRIES_PER_ADDITION)
+    const pairCount = pairsOfRound[round] ?? 0
+    await adder.recordRound(stream, { points: source, source: { kind: 'list', pairs }, sums: current }, pairCount)
+    live = pairCount
+    source = current
+    ;[current, spare] = [spare, current]
+    ;[bucketOf, nextBucketOf] = [nextBucketOf, bucketOf]
   }
 }

@@ -22,6 +22,12 @@ const addKernel: Kernel = {
 
 export const SCAN_KERNELS: readonly Kernel[] = [scanKernel, addKernel]
 
+/** Bytes of the buffers for scans of up to `count` values. */
+export function scanBytes(count: number): number {
+  const blocks = Math.ceil(count / BLOCK)
+  return 8 * blocks + (blocks <= 1 ? 0 : scanBytes(blocks))
+}
+
 /** Buffers of the upper levels for scans of up to `count` values. */
 export class Scan {
   readonly #gpu: Gpu

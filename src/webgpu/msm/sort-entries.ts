@@ -3,13 +3,10 @@
  * digit's magnitude. One pass over the scalars counts each bucket's entries and keeps their ranks, prefix sums of the counts say where each
  * bucket starts, a second pass puts the entries there.
  */
-import type { BufferSet } from '../buffer-set.ts'
 import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
-import { SCAN_KERNELS, type Scan } from './scan.ts'
-
-/** Rounds whose totals are counted at once: buckets of up to 2^26 entries. */
-const MAX_ROUNDS = 26
+import type { UnitStream } from '../unit-stream.ts'
+import { bucketsOfWindow, MAX_ROUNDS, type MultiexpPlan, TOTALS_WORDS } from './plan.ts'
 
 const digitParts = ['invocation.wgsl', 'msm/scalar-digits.wgsl', 'msm/digit-walk.wgsl']
 const countKernel: Kernel = {
@@ -26,86 +23,110 @@ const placeKernel: Kernel = {
   entry: 'place_entries',
   bindings: ['read', 'read', 'read', 'read_write', 'read_write', 'uniform'],
 }
-const countsKernel: Kernel = {
-  name: 'round counts',
+const totalsKernel: Kernel = {
+  name: 'round totals',
   fields: [],
-  parts: ['invocation.wgsl', 'msm/round-counts.wgsl'],
-  entry: 'round_counts',
-  bindings: ['read', 'read_write', 'read_write', 'uniform'],
+  parts: ['invocation.wgsl', 'msm/after-round.wgsl', 'msm/round-totals.wgsl'],
+  entry: 'round_totals',
+  bindings: ['read', 'read_write', 'uniform'],
 }
 
-export const SORT_KERNELS: readonly Kernel[] = [countKernel, placeKernel, countsKernel, ...SCAN_KERNELS]
+export const SORT_KERNELS: readonly Kernel[] = [countKernel, placeKernel, totalsKernel]
 
-/** The scalars of a sum, and how they are cut. */
-export interface Digits {
-  readonly scalars: GPUBuffer
-  /** Number of the first one. */
+/** Buckets of a workgroup of the totals. */
+const TOTALS_BUCKETS = 4096
+/** Digits of which counting, or placing, costs as much as an addition of two points. */
+const DIGITS_PER_ADDITION = 16
+
+/** Scalars of a sum: those from number `first` on belong to its points. */
+export interface Scalars {
+  readonly buffer: GPUBuffer
   readonly first: number
-  readonly count: number
-  /** Bits of a window. */
-  readonly window: number
-  /** Windows to take: from the first number up to the second. */
-  readonly from: number
-  readonly to: number
 }
 
-/** Buckets of the windows taken. */
-export const bucketsOf = ({ window, from, to }: Digits): number => (to - from) * 2 ** (window - 1)
-
-export interface SortedEntries {
-  /** A point's number a word, its sign in the top bit. */
-  readonly entries: GPUBuffer
-  readonly entryBucket: GPUBuffer
-  /** Of each bucket: entries, those after one round, where it starts. */
-  readonly counts: GPUBuffer
-  readonly nextCounts: GPUBuffer
-  readonly starts: GPUBuffer
-  /** Number of entries, and of pairs in each round of adding. */
-  readonly total: number
+/** What a run of windows has to add. */
+export interface RunTotals {
+  readonly entries: number
   readonly pairsOfRound: readonly number[]
-  /** Records what buckets have after one more round. */
-  recordNextCounts(commands: ReturnType<Gpu['commands']>, counts: GPUBuffer, nextCounts: GPUBuffer): void
 }
 
-/** @returns buffers of the set */
-export async function sortEntries(gpu: Gpu, set: BufferSet, scan: Scan, digits: Digits): Promise<SortedEntries> {
-  const { scalars, first, count, window, from, to } = digits
-  const buckets = bucketsOf(digits)
-  const counts = await set.allocate(4 * buckets + 16, 'bucket counts')
-  const nextCounts = await set.allocate(4 * buckets + 16, 'next bucket counts')
-  const starts = await set.allocate(4 * buckets, 'bucket starts')
-  const totals = await set.allocate(4 * MAX_ROUNDS + 32, 'round totals')
-  const entryBytes = 4 * (to - from) * count
-  const ranks = await set.allocate(entryBytes, 'ranks')
-  const entries = await set.allocate(entryBytes, 'entries')
-  const entryBucket = await set.allocate(entryBytes, 'buckets of entries')
-  const params = [count, window, from, to, first]
-  const workgroups = Math.ceil(count / 64)
-  const recordCounts = (commands: ReturnType<Gpu['commands']>, values: GPUBuffer, next: GPUBuffer, rounds: number) =>
-    commands.dispatch(countsKernel, {
-      buffers: [values, next, totals],
-      params: [buckets, rounds],
-      workgroups: Math.ceil(buckets / 256),
-    })
-  const commands = gpu
-    .commands('sort entries')
-    .clear(counts, 0, 4 * buckets)
-    .clear(totals, 0, 4 * MAX_ROUNDS + 4)
-    .dispatch(countKernel, { buffers: [scalars, counts, ranks], params, workgroups })
-  scan.record(commands, counts, starts, buckets)
-  commands.dispatch(placeKernel, { buffers: [scalars, starts, ranks, entries, entryBucket], params, workgroups })
-  recordCounts(commands, counts, nextCounts, MAX_ROUNDS)
-  // Submitted one behind the other, waited for together.
-  const [, bytes] = await Promise.all([commands.submit(), gpu.download(totals, 0, 4 * MAX_ROUNDS + 4)])
-  const words = new Uint32Array(bytes.buffer, bytes.byteOffset, MAX_ROUNDS + 1)
-  return {
-    entries,
-    entryBucket,
-    counts,
-    nextCounts,
-    starts,
-    total: words[MAX_ROUNDS] as number,
-    pairsOfRound: [...words.subarray(0, MAX_ROUNDS)],
-    recordNextCounts: (later, values, next) => recordCounts(later, values, next, 0),
+export const countingWork = ({ windows, count }: MultiexpPlan): number => (windows * count) / DIGITS_PER_ADDITION
+/** Every run walks over the digits below its own, too. */
+export const placingWork = ({ count }: MultiexpPlan, to: number): number => (to * count) / DIGITS_PER_ADDITION
+
+/** Dispatches over all points, a part that fits the unit at a time. */
+async function walk(
+  stream: UnitStream,
+  count: number,
+  digits: number,
+  record: (begin: number, end: number, workgroups: number) => void,
+): Promise<void> {
+  const work = digits / DIGITS_PER_ADDITION
+  for (let begin = 0; begin < count; ) {
+    const end = Math.min(count, begin + Math.max(64, Math.ceil(stream.room / work)))
+    record(begin, end, Math.ceil((end - begin) / 64))
+    await stream.recorded((end - begin) * work)
+    begin = end
   }
+}
+
+/**
+ * Counts the entries of all buckets of all windows, and what each run of windows has to add.
+ * @param stream what is recorded goes here; it is finished
+ */
+export async function countEntries(
+  gpu: Gpu,
+  stream: UnitStream,
+  plan: MultiexpPlan,
+  scalars: Scalars,
+  { counts, ranks, totals }: { readonly counts: GPUBuffer; readonly ranks: GPUBuffer; readonly totals: GPUBuffer },
+): Promise<RunTotals[]> {
+  const { count, window, windows, runs } = plan
+  const ofWindow = bucketsOfWindow(window)
+  stream.commands.clear(counts, 0, 4 * windows * ofWindow).clear(totals, 0, 4 * TOTALS_WORDS * runs.length)
+  await walk(stream, count, windows, (begin, end, workgroups) => {
+    stream.commands.dispatch(countKernel, {
+      buffers: [scalars.buffer, counts, ranks],
+      params: [count, window, 0, windows, scalars.first, begin, end],
+      workgroups,
+    })
+  })
+  for (const [k, [from, to]] of runs.entries()) {
+    const buckets = (to - from) * ofWindow
+    stream.commands.dispatch(totalsKernel, {
+      buffers: [counts, totals],
+      params: [from * ofWindow, buckets, MAX_ROUNDS, TOTALS_WORDS * k],
+      workgroups: Math.ceil(buckets / TOTALS_BUCKETS),
+    })
+  }
+  // Submitted one behind the other, waited for together.
+  const [, bytes] = await Promise.all([stream.finish(), gpu.download(totals, 0, 4 * TOTALS_WORDS * runs.length)])
+  const words = new Uint32Array(bytes.buffer, bytes.byteOffset, TOTALS_WORDS * runs.length)
+  return runs.map((_, k) => {
+    const own = words.subarray(TOTALS_WORDS * k, TOTALS_WORDS * (k + 1))
+    return { entries: own[MAX_ROUNDS] as number, pairsOfRound: [...own.subarray(0, MAX_ROUNDS)] }
+  })
+}
+
+/** Records the placing of a run's entries; the ranges hold where each bucket's begin. */
+export async function recordPlacing(
+  stream: UnitStream,
+  { count, window }: MultiexpPlan,
+  [from, to]: readonly [number, number],
+  scalars: Scalars,
+  buffers: {
+    readonly ranges: GPUBuffer
+    readonly ranks: GPUBuffer
+    readonly entries: GPUBuffer
+    readonly entryBucket: GPUBuffer
+  },
+): Promise<void> {
+  const { ranges, ranks, entries, entryBucket } = buffers
+  await walk(stream, count, to, (begin, end, workgroups) => {
+    stream.commands.dispatch(placeKernel, {
+      buffers: [scalars.buffer, ranges, ranks, entries, entryBucket],
+      params: [count, window, from, to, scalars.first, begin, end],
+      workgroups,
+    })
+  })
 }

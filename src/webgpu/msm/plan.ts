@@ -1,0 +1,186 @@
+/**
+ * How a sum is cut: bits of a window, windows that are summed together, pairs added at a time; and the device memory that it takes. Pure
+ * arithmetic, so that a budget can count what a device will allocate.
+ */
+import { batchAffineBytes, type Group, POINT_BYTES } from '../curve/batch-affine.ts'
+import { reducedPoints } from './bucket-reduction.ts'
+import { scanBytes } from './scan.ts'
+
+/** Scalars are below r < 2^255 and their signs folded (below 2^254): signed windows of so many bits leave no carry. */
+const SCALAR_BITS = 255
+
+/** Rounds whose totals are counted at once: buckets of up to 2^26 entries. */
+export const MAX_ROUNDS = 26
+/** Words of a run's totals: the pairs of each round, then the entries. */
+export const TOTALS_WORDS = 32
+
+/** Longest sum in one go: in G1 its gathers stay within 1.5 GiB (past 3 GiB they are several times slower). */
+const MOST_POINTS = 2 ** 24
+const LEAST_WINDOW = 4
+const MOST_WINDOW = 20
+/** Past this, an addition no longer pays for the latency of its kernels. */
+const MOST_SLICE: Readonly<Record<Group, number>> = { g1: 2 ** 24, g2: 2 ** 22 }
+/** Of the memory, what slices get at least. */
+const SLICE_SHARE = 0.1
+/** Allocations are rounded up by an eighth at most. */
+const ROUNDED = 9 / 8
+
+export interface PlanInput {
+  readonly group: Group
+  /** Points, at most {@link mostPoints}. */
+  readonly count: number
+  /** Largest range of a buffer that a kernel may be given. */
+  readonly bindingBytes: number
+  /** Device memory for the work buffers. @default as much as is of use */
+  readonly memoryBytes?: number | undefined
+  /** What a round costs however small it is, in additions. @default 0 */
+  readonly roundCost?: number | undefined
+}
+
+/** Overrides for tests and benches. */
+export interface PlanOptions {
+  /** Bits of a window. @default the cheapest */
+  readonly window?: number | undefined
+  /** Largest number of windows that are summed together. @default what fits */
+  readonly windowsAtOnce?: number | undefined
+  /** Largest number of pairs added in one slice. @default what fits */
+  readonly slicePairs?: number | undefined
+}
+
+export interface MultiexpPlan {
+  readonly group: Group
+  readonly count: number
+  /** Bits of a window. */
+  readonly window: number
+  readonly windows: number
+  /** Windows that are summed together: from the first number up to the second. */
+  readonly runs: readonly (readonly [from: number, to: number])[]
+  /** Largest number of pairs added in one slice. */
+  readonly slicePairs: number
+}
+
+export const bucketsOfWindow = (window: number): number => 2 ** (window - 1)
+const windowsOf = (window: number): number => Math.ceil(SCALAR_BITS / window)
+
+/** Pairs of a first round at most: half of the entries, and half a pair more for a bucket with an odd number of them. */
+const mostPairs = (windows: number, window: number, count: number): number =>
+  windows * Math.ceil((count + Math.min(count, bucketsOfWindow(window))) / 2)
+
+/**
+ * Additions of a sum with windows of so many bits: one an entry, two a bucket for the reduction, and what its rounds cost. The topmost window may be
+ * left with a few bits only: then all points meet in few buckets, which take a round a bit of their number.
+ */
+function cost({ count, roundCost = 0 }: PlanInput, window: number): number {
+  const windows = windowsOf(window)
+  const topBits = Math.max(0, SCALAR_BITS - 1 - (windows - 1) * window)
+  const crowd = Math.max(1, count / 2 ** Math.min(topBits, window - 1))
+  return windows * (count + 2 * bucketsOfWindow(window)) + roundCost * (Math.ceil(Math.log2(crowd)) + window)
+}
+
+/** Whether a binding holds the sums of all buckets, and the ranks of all entries. */
+const windowFits = ({ group, count, bindingBytes }: PlanInput, window: number): boolean =>
+  windowsOf(window) * Math.max(bucketsOfWindow(window) * POINT_BYTES[group], 4 * count) <= bindingBytes
+
+/** Bits of a window: the cheapest that fits; undefined if none does. At least 4, so that the sums of a run of windows start where a binding may (256 bytes). */
+export function windowBits(input: PlanInput): number | undefined {
+  let best: number | undefined
+  for (let bits = LEAST_WINDOW; bits <= MOST_WINDOW; bits++) {
+    if (!windowFits(input, bits)) continue
+    if (best === undefined || cost(input, bits) < cost(input, best)) best = bits
+  }
+  return best
+}
+
+/**
+ * Points that one sum takes at most; a power of two.
+ * @throws {RangeError} bindings that have no room for the buckets of eight points
+ */
+export function mostPoints(group: Group, bindingBytes: number): number {
+  const fit = 2 ** Math.floor(Math.log2(bindingBytes / POINT_BYTES[group]))
+  for (let count = Math.min(MOST_POINTS, fit); count >= 8; count /= 2) {
+    if (windowBits({ group, count, bindingBytes }) !== undefined) return count
+  }
+  throw new RangeError(`Bindings of ${bindingBytes} bytes are too small for sums.`)
+}
+
+/** Work buffers of a sum, beside those of slices and scans. */
+export type WorkBuffer =
+  | 'counts'
+  | 'totals'
+  | 'ranks'
+  | 'ranges'
+  | 'partialSums'
+  | 'entries'
+  | 'entryBucket'
+  | 'pairs'
+  | 'pairBucket'
+  | 'pairSums'
+  | 'nextPairSums'
+  | 'sums'
+  | 'encoded'
+
+/** Bytes of the work buffers that a plan needs. */
+export function workBuffers({
+  group,
+  count,
+  window,
+  windows,
+  runs,
+}: Omit<MultiexpPlan, 'slicePairs'>): Readonly<Record<WorkBuffer, number>> {
+  const point = POINT_BYTES[group]
+  const most = Math.max(...runs.map(([from, to]) => to - from))
+  const buckets = windows * bucketsOfWindow(window)
+  const runBuckets = most * bucketsOfWindow(window)
+  const pairs = Math.max(1, mostPairs(most, window, count))
+  return {
+    counts: 4 * buckets,
+    totals: 4 * TOTALS_WORDS * runs.length,
+    ranks: 4 * windows * count,
+    ranges: 16 * runBuckets,
+    partialSums: 4 * runBuckets,
+    entries: 4 * most * count,
+    entryBucket: 4 * most * count,
+    pairs: 8 * pairs,
+    pairBucket: 4 * pairs,
+    // The reduction takes turns between the sums and this; its first round leaves three quarters of the buckets.
+    pairSums: point * Math.max(pairs, Math.ceil((3 * buckets) / 4)),
+    nextPairSums: point * Math.ceil((pairs + runBuckets) / 2),
+    sums: point * buckets,
+    encoded: point * windows * reducedPoints(window - 1),
+  }
+}
+
+const total = (plan: Omit<MultiexpPlan, 'slicePairs'>): number =>
+  Object.values(workBuffers(plan)).reduce((sum, bytes) => sum + bytes, 0) +
+  scanBytes(plan.windows * bucketsOfWindow(plan.window))
+
+/** Device memory that the work buffers of a sum take at most, rounding of allocations included. */
+export const multiexpBytes = (plan: MultiexpPlan): number =>
+  Math.ceil(ROUNDED * (total(plan) + batchAffineBytes(plan.group, plan.slicePairs)))
+
+/**
+ * The plan with the fewest runs and largest slices that fit; if nothing does, the one that needs least.
+ * @throws {RangeError} more points than {@link mostPoints}
+ */
+export function planMultiexp(input: PlanInput, options: PlanOptions = {}): MultiexpPlan {
+  const { group, count, bindingBytes, memoryBytes = Number.POSITIVE_INFINITY } = input
+  const window = options.window ?? windowBits(input)
+  if (window === undefined || count > mostPoints(group, bindingBytes))
+    throw new RangeError(`${count} points are too many for one sum with bindings of ${bindingBytes} bytes.`)
+  const windows = windowsOf(window)
+  const memory = memoryBytes / ROUNDED
+  for (let number = Math.ceil(windows / (options.windowsAtOnce ?? windows)); ; number++) {
+    const runs = Array.from({ length: number }, (_, k): [number, number] => [
+      Math.floor((windows * k) / number),
+      Math.floor((windows * (k + 1)) / number),
+    ])
+    const plan = { group, count, window, windows, runs }
+    const pairs = mostPairs(Math.ceil(windows / number), window, count)
+    const bytes = total(plan)
+    const fits = ROUNDED * POINT_BYTES[group] * pairs <= bindingBytes && bytes <= (1 - SLICE_SHARE) * memory
+    if (!fits && number < windows) continue
+    const room = Math.floor(Math.max(memory - bytes, SLICE_SHARE * memory) / batchAffineBytes(group, 1))
+    const slicePairs = options.slicePairs ?? Math.max(64, Math.min(pairs, room, MOST_SLICE[group]))
+    return { ...plan, slicePairs }
+  }
+}
