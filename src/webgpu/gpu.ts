@@ -96,10 +96,8 @@ export class Gpu implements CommandTarget, StagingTarget {
     this.memoryBytes = memoryBytes
     this.#lostSignal = new Promise((_, reject) => {
       opened.device.lost.then((info) => {
-        this.#lost = new GpuDeviceLostError(
-          this.#closed ? 'The device was closed.' : `The GPU device was lost: ${info.message || info.reason}.`,
-          { details: { device: this.info.name } },
-        )
+        const why = this.#closed ? 'The device was closed.' : `The GPU device was lost: ${info.message || info.reason}.`
+        this.#lost = this.#lostError(why)
         reject(this.#lost)
       })
     })
@@ -110,6 +108,10 @@ export class Gpu implements CommandTarget, StagingTarget {
   static async open(options: OpenGpuOptions & { readonly memoryBytes?: number | undefined } = {}): Promise<Gpu> {
     const { memoryBytes = Number.POSITIVE_INFINITY, bindingBytes = Number.POSITIVE_INFINITY } = options
     return new Gpu(await openGpu(options), memoryBytes, bindingBytes)
+  }
+
+  #lostError(message: string): GpuDeviceLostError {
+    return new GpuDeviceLostError(message, { details: { device: this.info.name } })
   }
 
   /** Settles as the promise does, or rejects once the device is lost. */
@@ -130,6 +132,7 @@ export class Gpu implements CommandTarget, StagingTarget {
   }
 
   #compile(kernel: Kernel): Promise<CompiledKernel> {
+    if (this.#closed) return Promise.reject(this.#lostError('The device was closed.'))
     const key = kernelKey(kernel)
     let promise = this.#compiled.get(key)
     if (promise === undefined) {
@@ -347,7 +350,7 @@ export class Gpu implements CommandTarget, StagingTarget {
 
   /** Keeps the instance reachable, and tells whether the device is open. */
   get open(): boolean {
-    return this.#instance !== undefined && this.#lost === undefined
+    return this.#instance !== undefined && this.#lost === undefined && !this.#closed
   }
 }
 

@@ -21,6 +21,7 @@ import type { Query } from '../params/layout.ts'
 import { GpuAssignment } from './assignment/gpu-assignment.ts'
 import { GpuShape } from './assignment/gpu-shape.ts'
 import { ROW_KERNELS } from './assignment/row-kernels.ts'
+import { compileAhead } from './compile-ahead.ts'
 import { fixedBaseMultiples } from './curve/fixed-base.ts'
 import { encodedBytes, IMPORT_KERNEL, streamPoints } from './curve/import-points.ts'
 import { ELEMENT_BYTES } from './elements.ts'
@@ -39,8 +40,9 @@ const MAX_RANGE = 2 ** 21
 export const PROVING_KERNELS: readonly Kernel[] = [
   ...ROW_KERNELS,
   ...QUOTIENT_KERNELS,
-  ...Object.values(IMPORT_KERNEL),
+  IMPORT_KERNEL.g1,
   ...multiexpKernels('g1'),
+  IMPORT_KERNEL.g2,
   ...multiexpKernels('g2'),
 ]
 
@@ -73,6 +75,8 @@ export class WebGpuDevice implements ProvingDevice {
   readonly name: string
   readonly maxLog2Domain: number
   readonly gpu: Gpu
+  /** Settles when no helper compiles any more. */
+  #compiling: Promise<void> | undefined
   /** Resolves when the driver took the device away, or it was closed. */
   readonly lost: Promise<GpuDeviceLostError>
 
@@ -90,10 +94,12 @@ export class WebGpuDevice implements ProvingDevice {
   /** @throws {GpuUnavailableError} no adapter, or none that is wanted */
   static async create(options: WebGpuDeviceOptions = {}): Promise<WebGpuDevice> {
     const gpu = await Gpu.open(options)
-    // In the background, all at once: the first proof finds them compiled, or waits for the rest. A kernel that fails is compiled again
-    // where it is needed, and fails there. A software adapter has no threads to spare.
-    if (!gpu.info.software) gpu.prepare(PROVING_KERNELS).catch(() => {})
-    return new WebGpuDevice(gpu)
+    // In the background: the first proof finds them compiled, or waits for the rest. A kernel that fails is compiled again where it is
+    // needed, and fails there. A software adapter has no threads to spare.
+    const device = new WebGpuDevice(gpu)
+    if (!gpu.info.software)
+      device.#compiling = compileAhead(gpu, PROVING_KERNELS, () => Gpu.open(options)).catch(() => {})
+    return device
   }
 
   /** Of the adapter and what it offers, for reports. */
@@ -194,6 +200,6 @@ export class WebGpuDevice implements ProvingDevice {
   }
 
   async close(): Promise<void> {
-    await this.gpu.close()
+    await Promise.all([this.gpu.close(), this.#compiling])
   }
 }
