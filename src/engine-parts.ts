@@ -4,6 +4,7 @@
  */
 import { Circuits } from './budget/circuits.ts'
 import { totalMemory } from './budget/detect-memory.ts'
+import { Inputs } from './budget/inputs.ts'
 import { MemoryBudget } from './budget/memory-budget.ts'
 import { GpuPool } from './device/gpu-pool.ts'
 import { type DevicePlan, planDevices } from './device/open-devices.ts'
@@ -54,6 +55,7 @@ export class EngineParts {
   readonly desk: JobDesk
   readonly scheduler: SynthesisScheduler
   readonly circuits: Circuits
+  readonly inputs: Inputs
   readonly synthesizer: Synthesizer
   readonly steps: PartitionSteps
   readonly #witnesses = { count: 0, bytes: 0 }
@@ -105,6 +107,11 @@ export class EngineParts {
       clients: () => this.#pool?.clients ?? [],
       onEvent: (event) => this.events.emit('srs', event),
       onNote: (message) => logger.warn({}, message),
+    })
+    this.inputs = new Inputs({
+      budget: this.budget,
+      partitionBytes: (circuitId) => this.circuits.largestNeed(circuitId),
+      keptBytes: (but) => this.circuits.keptBytes(but),
     })
     this.synthesizer = modules.synthesizer(options, modules.stallMs)
     this.steps = reportedSteps({
@@ -177,9 +184,10 @@ export class EngineParts {
 
   /** What a snapshot of the status is made of. */
   sources(): Omit<StatusSources, 'state' | 'uptimeMs'> {
-    const { budget, desk, circuits, options, modules, gpuUnavailable } = this
+    const { budget, inputs, desk, circuits, options, modules, gpuUnavailable } = this
     return {
       budget,
+      inputBytes: inputs.bytes,
       maxConcurrentSyntheses: options.synthesis.concurrency,
       jobs: desk.rows(),
       ended: desk.ended,

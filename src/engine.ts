@@ -7,6 +7,7 @@
  * free again when its work has really stopped.
  */
 import { type CircuitCapability, capabilities } from './budget/capabilities.ts'
+import type { Input } from './budget/inputs.ts'
 import { type CircuitId, isCircuitId } from './circuit/circuit-id.ts'
 import type { DevicePlan } from './device/open-devices.ts'
 import { type EngineModules, EngineParts, MODULES } from './engine-parts.ts'
@@ -26,14 +27,22 @@ import type { Job } from './queue/job.ts'
 import { jobResult } from './queue/job-result.ts'
 import { proveJob } from './queue/prove-job.ts'
 import { afterGrace, armDeadline, settledSoonAfterAbort, stopped } from './queue/stopping.ts'
-import type { Ticket, WaitOptions } from './queue/ticket.ts'
+import type { Ticket } from './queue/ticket.ts'
 import { verifyJob } from './queue/verify-job.ts'
 import { type CheckedRequest, checkRequest } from './request/check-request.ts'
+import { inputBytes } from './request/input-bytes.ts'
+import { withoutVanillaProofs } from './request/partitions.ts'
 import type { ProofRequest } from './request/proof-request.ts'
 import { deriveStatement } from './request/statement.ts'
 import type { ValidatedRequest } from './request/validate.ts'
 import { type EngineStatus, snapshot } from './status.ts'
 import type { PartitionInput } from './synthesis/partition-input.ts'
+
+/** A request that is right: what is left of it, and its vanilla proofs in the engine's own memory, by partition. */
+interface TakenOver {
+  readonly request: ValidatedRequest
+  readonly inputs: readonly PartitionInput[]
+}
 
 export interface ProveOptions extends AbortOptions {
   onProgress?: ((progress: JobProgress) => void) | undefined
@@ -112,7 +121,12 @@ export class Engine implements AsyncDisposable {
    * @throws {ProofInvalidError}, {SynthesisError}, {WorkerExitedError} and the errors of devices, after retries
    * @throws `signal.reason` at most 250 ms after the signal aborts
    */
-  async prove<R extends ProofRequest>(request: R, options: ProveOptions = {}): Promise<ProofResult<R['kind']>> {
+  prove<R extends ProofRequest>(request: R, options: ProveOptions = {}): Promise<ProofResult<R['kind']>> {
+    // Not awaited here: a call that waits for its proof must not keep the caller's buffers from being collected.
+    return this.#begin(request, options).then(({ proof }) => proof as Promise<ProofResult<R['kind']>>)
+  }
+
+  async #begin(request: ProofRequest, options: ProveOptions): Promise<{ readonly proof: Promise<ProofResult> }> {
     const signal = resolveSignal(options)
     const { onProgress } = options
     if (onProgress !== undefined && typeof onProgress !== 'function') {
@@ -126,7 +140,7 @@ export class Engine implements AsyncDisposable {
     const checked = checking instanceof Promise ? await checking : checking
     this.#refuseIfClosing()
     const ticket = this.#parts.desk.joined(checked.request, checked.fingerprint) ?? this.#accept(checked)
-    return (await ticket.wait({ signal, onProgress } satisfies WaitOptions)) as ProofResult<R['kind']>
+    return { proof: ticket.wait({ signal, onProgress }) }
   }
 
   /**
@@ -134,6 +148,7 @@ export class Engine implements AsyncDisposable {
    * memory of one of its partitions reserved, until the engine is closed.
    * @throws {InvalidOptionsError} no circuit has that name
    * @throws {UnsupportedProofError}, {BudgetExceededError} it can't be proved by this version or on this machine
+   * @throws {QueueFullError} the inputs of jobs in hand leave it no room for now
    * @throws {SrsUnavailableError}, {DevelopmentParametersError} its parameters
    * @throws {EngineClosedError}, or `signal.reason` at most 250 ms after the signal aborts
    */
@@ -147,8 +162,10 @@ export class Engine implements AsyncDisposable {
     }
     signal?.throwIfAborted()
     this.#refuseIfClosing()
+    const keep = circuitId.startsWith('winning-')
+    if (keep) this.#parts.inputs.admitKept(circuitId)
     const stop = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal])
-    const loading = this.#parts.circuits.preload(circuitId, circuitId.startsWith('winning-'), {
+    const loading = this.#parts.circuits.preload(circuitId, keep, {
       signal: stop,
       unit: () => {},
       stalled: (silentMs, file) =>
@@ -232,23 +249,32 @@ export class Engine implements AsyncDisposable {
   }
 
   #accept({ request, fingerprint }: CheckedRequest): Ticket {
-    this.#parts.circuits.require(request.circuitId)
-    const ticket = this.#parts.desk.accept(request, fingerprint)
+    const { circuits, inputs, desk } = this.#parts
+    circuits.require(request.circuitId)
+    const input = inputs.admit(request.circuitId, inputBytes(request))
+    let ticket: Ticket
+    try {
+      ticket = desk.accept(request, fingerprint)
+    } catch (error) {
+      input[Symbol.dispose]()
+      throw error
+    }
     // A WinningPoSt has seconds: the clocks of idle cards rise while its witness is made.
     const warming = new AbortController()
     const { priority, signal } = ticket.job
     if (priority === 'critical') this.#parts.warmUp(AbortSignal.any([signal, warming.signal]))
-    this.#conduct(this.#settleWhenDone(ticket, request).finally(() => warming.abort()))
+    const validating = this.#validate(ticket.job, request, input)
+    this.#conduct(this.#settleWhenDone(ticket, validating, input).finally(() => warming.abort()))
     return ticket
   }
 
   /** Runs a job to its end, whatever that is. Never rejects. */
-  async #settleWhenDone(ticket: Ticket, request: ValidatedRequest): Promise<void> {
+  async #settleWhenDone(ticket: Ticket, validating: Promise<TakenOver>, input: Input): Promise<void> {
     const { job } = ticket
     const disarm = armDeadline(job)
     const ended = afterGrace(job.signal, () => this.#parts.desk.settle(ticket, stopped(ticket)))
     try {
-      this.#parts.desk.settle(ticket, { kind: 'completed', result: await this.#run(ticket, request) })
+      this.#parts.desk.settle(ticket, { kind: 'completed', result: await this.#run(ticket, validating, input) })
     } catch (error) {
       this.#parts.desk.settle(
         ticket,
@@ -261,9 +287,10 @@ export class Engine implements AsyncDisposable {
   }
 
   /** The way of one job. */
-  async #run(ticket: Ticket, request: ValidatedRequest): Promise<ProofResult> {
+  async #run(ticket: Ticket, validating: Promise<TakenOver>, input: Input): Promise<ProofResult> {
     const { job } = ticket
-    const inputs = await this.#validate(job, request)
+    using _held = input
+    const { request, inputs } = await validating
     this.#parts.desk.announce(ticket)
     // Each partition: reserve → synthesize → prove on a device → assemble.
     const proved = await proveJob(this.#parts.steps, job, inputs)
@@ -275,14 +302,17 @@ export class Engine implements AsyncDisposable {
   }
 
   /** What `validateRequest` could not know at once: the content of the vanilla proofs, and whether there are parameters. */
-  async #validate(job: Job, request: ValidatedRequest): Promise<PartitionInput[]> {
-    await orAborted(this.#parts.circuits.find(request.circuitId), job.signal)
+  async #validate(job: Job, request: ValidatedRequest, input: Input): Promise<TakenOver> {
+    const { signal } = job
+    await orAborted(this.#parts.circuits.find(request.circuitId), signal)
+    await input.take(() => job.rank, signal)
     const inputs = await this.#parts.modules.takeOver(request, {
-      signal: job.signal,
-      readSeal: (seal) => this.#parts.synthesizer.readSeal(seal, { priority: job.rank, signal: job.signal }),
+      signal,
+      readSeal: (seal) => this.#parts.synthesizer.readSeal(seal, { priority: job.rank, signal }),
     })
-    job.signal.throwIfAborted()
-    return inputs
+    signal.throwIfAborted()
+    input.read()
+    return { request: withoutVanillaProofs(request), inputs }
   }
 
   /** Work that `close()` waits for. */

@@ -14,6 +14,8 @@ export interface EngineStatus {
     readonly totalBytes: number
     readonly usedBytes: number
     readonly availableBytes: number
+    /** Part of `usedBytes`: the vanilla proofs of jobs in hand. */
+    readonly inputBytes: number
     /** Requests that wait for memory. */
     readonly waiting: number
   }
@@ -48,6 +50,7 @@ export interface StatusSources {
   readonly state: EngineStatus['state']
   readonly uptimeMs: number
   readonly budget: MemoryBudget
+  readonly inputBytes: number
   readonly maxConcurrentSyntheses: number
   /** In hand, in order of service. */
   readonly jobs: readonly JobStatus[]
@@ -72,6 +75,7 @@ export function snapshot(sources: StatusSources): EngineStatus {
       totalBytes: budget.totalBytes,
       usedBytes: budget.usedBytes,
       availableBytes: budget.availableBytes,
+      inputBytes: sources.inputBytes,
       waiting: budget.waiting,
     },
     synthesis: { maxConcurrent: sources.maxConcurrentSyntheses, active: countPartitions(jobs, 'synthesizing') },

@@ -44,7 +44,8 @@ export function estimateCircuit(size: CircuitSize, machine: Machine): CircuitEst
   if (machine.device === 'webgpu') return estimateOnGpu(size, machine.gpuMemoryBytes ?? ASSUMED_MEMORY_BYTES)
   const kept = estimate(size, machine, true)
   const { totalBytes } = machine
-  const fits = neededBytes(kept) <= totalBytes
+  // An eighth is left for the inputs of jobs that wait.
+  const fits = neededBytes(kept) <= (7 / 8) * totalBytes
   return fits && kept.pointBytes <= Math.min(MOST_KEPT_BYTES, totalBytes / 4) ? kept : estimate(size, machine, false)
 }
 

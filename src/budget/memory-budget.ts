@@ -4,7 +4,7 @@
  * - A reservation is granted whole or not at all; who needs a working set and parameters asks for the sum. Nobody waits for one
  *   while holding the other, so two jobs can't block each other.
  * - Waiters are served by rank, first come first served within one. Nothing passes the first waiter, however small it is:
- *   otherwise a stream of small requests would starve a large one.
+ *   otherwise a stream of small requests would starve a large one. Only inputs of jobs go ahead, since they are bounded (`inputs.ts`).
  * - What could not even fit into an empty budget is refused at once.
  * - A reservation shrinks when a phase ends and is released when the work has really stopped. Releasing more than is held
  *   throws: it is a bug that would let the machine run out of memory later.
@@ -14,6 +14,8 @@ import { BudgetExceededError } from '../errors.ts'
 export interface ReserveOptions {
   /** The waiter's place: greater is served first. Read anew at each grant, so that a rank may rise while it waits. */
   readonly rank?: (() => number) | undefined
+  /** Served before all that are not, whatever their rank: for what is bounded by other means, or it would starve the rest. */
+  readonly ahead?: boolean | undefined
   /** Gives the wait up: the call rejects with `signal.reason`. */
   readonly signal?: AbortSignal | undefined
   /** Why the request can never be granted, if that came to be so; asked before it waits and by {@link MemoryBudget.refuseHopeless}. */
@@ -30,6 +32,7 @@ export type Bytes = number | (() => number)
 interface Waiter {
   readonly bytes: () => number
   readonly rank: () => number
+  readonly ahead: boolean
   readonly hopeless: (() => Error | undefined) | undefined
   readonly grant: (reservation: Reservation) => void
   readonly refuse: (reason: unknown) => void
@@ -207,11 +210,12 @@ function exceeded(bytes: number, totalBytes: number): BudgetExceededError {
   })
 }
 
-/** Greatest rank, then longest wait. */
+/** Who goes ahead, then greatest rank, then longest wait. */
 function firstOf(waiters: readonly Waiter[]): Waiter | undefined {
   let first: Waiter | undefined
   let best = Number.NEGATIVE_INFINITY
   for (const waiter of waiters) {
+    if (waiter.ahead) return waiter
     const rank = waiter.rank()
     if (rank > best) {
       first = waiter
@@ -224,7 +228,7 @@ function firstOf(waiters: readonly Waiter[]): Waiter | undefined {
 function enqueue(
   bytes: () => number,
   rank: () => number,
-  { onGrant, hopeless }: ReserveOptions,
+  { ahead = false, onGrant, hopeless }: ReserveOptions,
 ): { promise: Promise<Reservation>; waiter: Waiter } {
   let resolve!: Waiter['grant']
   let refuse!: Waiter['refuse']
@@ -236,5 +240,5 @@ function enqueue(
     onGrant?.(reservation)
     resolve(reservation)
   }
-  return { promise, waiter: { bytes, rank, hopeless, grant, refuse } }
+  return { promise, waiter: { bytes, rank, ahead, hopeless, grant, refuse } }
 }

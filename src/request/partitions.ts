@@ -47,6 +47,18 @@ export async function takeOver(request: ValidatedRequest, options: TakeOverOptio
   return partitions
 }
 
+/**
+ * A request whose vanilla proofs were taken over, for what is done with it later: the caller's buffers are nobody's concern any more,
+ * and are not kept from being collected.
+ */
+export function withoutVanillaProofs(request: ValidatedRequest): ValidatedRequest {
+  if (request.kind === 'porep-c2') return { ...request, vanillaProof: EMPTY }
+  if (request.kind === 'snap-update') return { ...request, vanillaProofs: [] }
+  return { ...request, sectors: request.sectors.map((sector) => ({ ...sector, vanillaProof: EMPTY })) }
+}
+
+const EMPTY = new Uint8Array(0)
+
 async function copyPartitions(
   request: ValidatedPostRequest,
   options: { readonly signal?: AbortSignal | undefined },

@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { GpuUnavailableError, InvalidRequestError, ProofInvalidError, WorkerExitedError } from '../../src/errors.ts'
 import type { JobProgress, PartitionEvent } from '../../src/events.ts'
 import type { ProofRequest } from '../../src/request/proof-request.ts'
+import { collect } from '../support/collect.ts'
 import { proverErrorOf } from '../support/expect-error.ts'
-import { FakeMachine, recordEvents } from '../support/fake-device.ts'
+import { delay, FakeMachine, recordEvents } from '../support/fake-device.ts'
 import { window3Request, windowRequest, winningRequest } from '../support/fixtures.ts'
 import { syntheticWindowRequest } from '../support/synthetic-post.ts'
 
@@ -61,6 +62,33 @@ describe('one job', () => {
     const estimates = progress.map(({ remainingMs }) => remainingMs as number)
     expect(estimates[0]).toBeGreaterThan(estimates.at(-2) as number)
     expect(estimates.at(-1)).toBe(0)
+    await engine.close()
+  })
+
+  test('holds one copy of its input, counted, from its checks to its end; the caller’s buffers may go', async () => {
+    const machine = new FakeMachine().fail('prove', 1, { kind: 'deaf', ms: 200 })
+    const engine = await machine.engine()
+    const bytes = windowRequest().vanillaProofs.reduce((sum, { length }) => sum + length, 0)
+    const held = new Set<number>()
+    const states = new Map<string, number>()
+    for (const name of ['queued', 'active', 'partition'] as const) {
+      engine.on(name, () => void held.add(engine.status().memory.inputBytes))
+    }
+    engine.on('completed', () => states.set('completed', engine.status().memory.inputBytes))
+    const callers: WeakRef<Uint8Array>[] = []
+    const begin = (): Promise<unknown> => {
+      const request = windowRequest()
+      const vanillaProofs = request.vanillaProofs.map((proof) => new Uint8Array(proof))
+      callers.push(...vanillaProofs.map((proof) => new WeakRef(proof)))
+      return engine.prove({ ...request, vanillaProofs, requestId: 'held' })
+    }
+    const proving = begin()
+    while (machine.running.prove === 0) await delay(1)
+    collect()
+    expect(callers.map((caller) => caller.deref())).toEqual(callers.map(() => undefined))
+    await proving
+    expect([...held]).toEqual([bytes])
+    expect([states.get('completed'), engine.status().memory.inputBytes]).toEqual([0, 0])
     await engine.close()
   })
 

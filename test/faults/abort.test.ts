@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Engine } from '../../src/engine.ts'
 import { BudgetExceededError, DeadlineExceededError } from '../../src/errors.ts'
-import { bytesFor } from '../support/budget.ts'
+import { bytesFor, needFor } from '../support/budget.ts'
 import { proverErrorOf } from '../support/expect-error.ts'
 import { delay, FakeMachine, type Operation, recordEvents } from '../support/fake-device.ts'
 import { windowRequest, winningRequest } from '../support/fixtures.ts'
@@ -171,15 +171,18 @@ describe('deadline', { retry: 2 }, () => {
 })
 
 describe('memory', () => {
-  test('a job that can never fit is refused at once, also if only its parameters make it too large', async () => {
-    const engine = await new FakeMachine().engine({
-      cpu: { threads: 2 },
-      memory: { totalBytes: bytesFor('winning-2k') - 1 },
-    })
+  test.each([
+    ['also if only its parameters make it too large', 1, 0],
+    ['also if only its input does', 0, winningRequest().vanillaProofs[0]?.length as number],
+  ])('a job that can never fit is refused at once, %s', async (_, missing, inputBytes) => {
+    const totalBytes = needFor('winning-2k') - missing
+    const engine = await new FakeMachine().engine({ cpu: { threads: 2 }, memory: { totalBytes } })
+    const seen = recordEvents(engine)
     const error = await proverErrorOf(() => engine.prove(winningRequest()))
     expect(error).toBeInstanceOf(BudgetExceededError)
-    const expected = `at least ${bytesFor('winning-2k')}`
-    expect(error.details).toMatchObject({ field: 'memory.totalBytes', expected })
+    const expected = `at least ${needFor('winning-2k') + inputBytes}`
+    expect(error.details).toEqual({ field: 'memory.totalBytes', expected, received: `${totalBytes}` })
+    expect([seen, engine.status().memory.usedBytes]).toEqual([[], 0])
     await engine.prove(windowRequest())
     await engine.close()
   })

@@ -243,8 +243,8 @@ describe('preload', () => {
     engine.on('partition', () => peak.push(engine.status().memory.usedBytes))
     const result = await engine.prove(winningRequest())
     expect(result.timings.srsLoadMs).toBeLessThan(result.timings.totalMs / 2)
-    // Nothing more is reserved for it than was kept.
-    expect(Math.max(...peak)).toBe(usedBytes)
+    // Nothing more is reserved for it than was kept, but for its input.
+    expect(Math.max(...peak)).toBe(usedBytes + (winningRequest().vanillaProofs[0]?.length as number))
     expect(machine.calls('warm')).toBe(1)
     await engine.preload('winning-2k')
     expect(engine.status().memory.usedBytes).toBe(usedBytes)

@@ -3,8 +3,16 @@ import { circuitSize } from '../../src/budget/circuit-sizes.ts'
 import { estimateCircuit, neededBytes } from '../../src/budget/estimates.ts'
 import type { CircuitId } from '../../src/circuit/circuit-id.ts'
 
-/** The smallest budget that one partition of a circuit fits into, on a CPU device of two threads. */
+/** Room for the vanilla proofs of a few jobs of 2 KiB sectors, of some kilobytes each. */
+export const INPUT_BYTES: number = 2 ** 20
+
+/** A budget that one partition of a circuit fits into, on a CPU device of two threads, and no more than some inputs beside it. */
 export function bytesFor(circuitId: CircuitId): number {
+  return needFor(circuitId) + INPUT_BYTES
+}
+
+/** What one partition of a circuit needs on a CPU device of two threads. */
+export function needFor(circuitId: CircuitId): number {
   const size = circuitSize(circuitId)
   if (size === undefined) throw new Error(circuitId)
   // In a budget so small that points are not kept.

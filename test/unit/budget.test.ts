@@ -1,8 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { budgetBytes } from '../../src/budget/detect-memory.ts'
+import { Inputs } from '../../src/budget/inputs.ts'
 import { MemoryBudget, type Reservation } from '../../src/budget/memory-budget.ts'
-import { BudgetExceededError } from '../../src/errors.ts'
+import type { CircuitId } from '../../src/circuit/circuit-id.ts'
+import { BudgetExceededError, QueueFullError } from '../../src/errors.ts'
 
 const GIB = 2 ** 30
 const settled = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
@@ -196,6 +198,112 @@ describe('waiting', () => {
     )
   })
 })
+
+describe('inputs', () => {
+  const needs: Partial<Record<CircuitId, number>> = { 'winning-2k': 30, 'porep-2k': 60 }
+  const setUp = (kept = 0) => {
+    const budget = new MemoryBudget(100)
+    const inputs = new Inputs({
+      budget,
+      partitionBytes: (circuitId) => needs[circuitId] as number,
+      keptBytes: () => kept,
+    })
+    return { budget, inputs }
+  }
+  const never = new AbortController().signal
+  const bytes = (held: number, reading = 0) => ({ held, reading })
+
+  test('are counted from when they are taken to the end of the job, the form in which they came until it is read', async () => {
+    const { budget, inputs } = setUp()
+    const input = inputs.admit('winning-2k', bytes(10, 20))
+    expect([budget.usedBytes, inputs.bytes]).toEqual([0, 0])
+    await input.take(() => 1, never)
+    expect([budget.usedBytes, inputs.bytes]).toEqual([30, 30])
+    input.read()
+    expect([budget.usedBytes, inputs.bytes]).toEqual([10, 10])
+    input[Symbol.dispose]()
+    expect([budget.usedBytes, inputs.bytes]).toEqual([0, 0])
+  })
+
+  test('that leave no room for a partition of their own job are refused with the numbers', () => {
+    const error = captured(() => setUp(20).inputs.admit('porep-2k', bytes(11, 10)))
+    expect(error).toBeInstanceOf(BudgetExceededError)
+    // 21 of input, 60 of partition, 20 kept.
+    expect((error as BudgetExceededError).details).toEqual({
+      field: 'memory.totalBytes',
+      expected: 'at least 101',
+      received: '100',
+    })
+  })
+
+  test('leave room for the largest partition of all jobs in hand', async () => {
+    const { inputs } = setUp(10)
+    // Of 100, 10 are kept and 30 are for a partition: 60 for inputs.
+    const first = inputs.admit('winning-2k', bytes(40))
+    expect(captured(() => inputs.admit('winning-2k', bytes(21)))).toBeInstanceOf(QueueFullError)
+    const second = inputs.admit('winning-2k', bytes(5, 15))
+    // A larger partition would not fit beside them; once the second is read and the first is gone it does.
+    expect(captured(() => inputs.admit('porep-2k', bytes(1)))).toBeInstanceOf(QueueFullError)
+    second.read()
+    first[Symbol.dispose]()
+    const third = inputs.admit('porep-2k', bytes(25))
+    expect(captured(() => inputs.admit('winning-2k', bytes(1)))).toBeInstanceOf(QueueFullError)
+    third[Symbol.dispose]()
+    inputs.admit('winning-2k', bytes(55))
+  })
+
+  test('may keep a circuit from being preloaded for good, and jobs that do not fit beside it anyhow do not', () => {
+    const { inputs } = setUp()
+    const input = inputs.admit('porep-2k', bytes(11))
+    // 11 of input, 60 of partition, 30 to be kept.
+    expect(captured(() => inputs.admitKept('winning-2k'))).toBeInstanceOf(QueueFullError)
+    input[Symbol.dispose]()
+    const smaller = inputs.admit('porep-2k', bytes(10))
+    inputs.admitKept('winning-2k')
+    smaller[Symbol.dispose]()
+    const full = setUp(20).inputs
+    full.admit('porep-2k', bytes(1))
+    // 20, 30 and 60 are more than all, so that job is refused when the preload has come.
+    full.admitKept('winning-2k')
+  })
+
+  test('go ahead of all that wait for memory, whatever its rank', async () => {
+    const { budget, inputs } = setUp()
+    const running = await budget.reserve(90)
+    const waiting = budget.reserve(30, { rank: () => 3 })
+    const input = inputs.admit('winning-2k', bytes(20))
+    const taken = input.take(() => 0, never)
+    expect([await state(waiting), await state(taken)]).toEqual(['pending', 'pending'])
+    running.release(10)
+    expect([await state(waiting), await state(taken), budget.usedBytes]).toEqual(['pending', 'resolved', 100])
+    running.release()
+    expect(await state(waiting)).toBe('resolved')
+  })
+
+  test('that are given up while they wait leave nothing', async () => {
+    const { budget, inputs } = setUp()
+    const running = await budget.reserve(100)
+    const input = inputs.admit('winning-2k', bytes(70))
+    const abort = new AbortController()
+    const taken = input.take(() => 0, abort.signal)
+    abort.abort('enough')
+    await expect(taken).rejects.toBe('enough')
+    input[Symbol.dispose]()
+    inputs.admit('winning-2k', bytes(70))
+    running.release()
+    expect([budget.usedBytes, budget.waiting]).toEqual([0, 0])
+  })
+})
+
+/** What a call throws. */
+function captured(call: () => unknown): unknown {
+  try {
+    call()
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
 
 describe('the size of the budget', () => {
   test('the smaller of cgroup limit and RAM, less a margin of at most 5 GiB or a quarter', () => {
