@@ -1,7 +1,11 @@
 /** Situations that engines of this kind got wrong, on fake devices and a fake clock. `test/scenarios.md` says where each is tested. */
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { type CircuitSize, circuitSize } from '../../src/budget/circuit-sizes.ts'
+import { estimateCircuit } from '../../src/budget/estimates.ts'
 import { InvalidRequestError, WorkerExitedError } from '../../src/errors.ts'
 import type { EngineStatus } from '../../src/status.ts'
+import { COMM_R_OFFSET } from '../../src/synthesis/vanilla-post.ts'
 import { FakeMachine, recordEvents } from '../support/fake-device.ts'
 import { advance, outcome, until, useFakeTime, value } from '../support/fake-time.ts'
 import { window3Request, windowRequest, winningRequest } from '../support/fixtures.ts'
@@ -18,11 +22,20 @@ const begun = ({ partitions }: EngineStatus['jobs'][number]): number =>
 describe('order', () => {
   test('scenario 1: of two jobs of ten partitions the second begins when the first has none left to begin', async () => {
     const machine = new FakeMachine({ unitMs: 2 })
-    const engine = await value(machine.engine({ synthesis: { concurrency: 3, lookahead: 3 } }))
+    // Memory for four partitions, with some room for vanilla proofs; more lanes than that.
+    const size = circuitSize('wpost-2k') as CircuitSize
+    const { witnessBytes, deviceBytes, residentBytes } = estimateCircuit(size, { totalBytes: 1, threads: 2 })
+    const memory = { totalBytes: residentBytes + 4 * (witnessBytes + deviceBytes) + 2 ** 20 }
+    const engine = await value(
+      machine.engine({ memory, cpu: { threads: 2 }, synthesis: { concurrency: 6, lookahead: 6 } }),
+    )
     const bad: string[] = []
     let before: number | undefined
+    let most = 0
     engine.on('partition', () => {
       const rows = engine.status().jobs.filter(({ state }) => state === 'queued' || state === 'active')
+      const held = rows.flatMap(({ partitions }) => partitions).filter(({ state }) => /^(synth|gpu)/.test(state)).length
+      most = Math.max(most, held)
       const [first, second] = rows
       if (first === undefined || second === undefined) return
       if (begun(second) > 0 && begun(first) < 10) bad.push(`${begun(first)} and ${begun(second)}`)
@@ -34,7 +47,41 @@ describe('order', () => {
     await value(Promise.all([engine.prove(ten), engine.prove(ten)]))
     expect(bad).toEqual([])
     expect(before).toBeLessThan(10)
+    expect(most).toBe(4)
     await outcome(engine.close())
+  })
+
+  test('scenario 2: whatever takes how long, partitions begin in order and proofs are in order', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.infiniteStream(fc.integer({ min: 1, max: 30 })), async (durations) => {
+        const machine = new FakeMachine({ devices: 2, units: 1 })
+        for (const operation of ['synthesize', 'prove'] as const) {
+          for (let nth = 1; nth <= 15; nth++) {
+            machine.fail(operation, nth, { kind: 'deaf', ms: durations.next().value as number })
+          }
+        }
+        const engine = await value(machine.engine({ synthesis: { concurrency: 3, lookahead: 3 } }))
+        // A request arrives when its checks are through.
+        const arrived: string[] = []
+        engine.on('queued', ({ job }) => arrived.push(job.requestId as string))
+        const order: string[] = []
+        engine.on('partition', ({ job, index, state }) => {
+          if (state === 'synthesizing') order.push(`${job.requestId} ${index}`)
+        })
+        const request = syntheticWindowRequest('2k', 10)
+        const names = ['a', 'b', 'c']
+        const results = await value(Promise.all(names.map((requestId) => engine.prove({ ...request, requestId }))))
+        expect(order).toEqual(arrived.flatMap((name) => Array.from({ length: 5 }, (_, index) => `${name} ${index}`)))
+        for (const { proof } of results) {
+          // A fake proof begins with comm_r of its partition's first sector.
+          const made = Array.from({ length: 5 }, (_, k) => Buffer.from(proof.subarray(192 * k, 192 * k + 32)))
+          const asked = [0, 2, 4, 6, 8].map((sector) => request.vanillaProofs[sector] as Uint8Array)
+          expect(made).toEqual(asked.map((bytes) => Buffer.from(bytes.subarray(COMM_R_OFFSET, COMM_R_OFFSET + 32))))
+        }
+        await outcome(engine.close())
+      }),
+      { numRuns: 100 },
+    )
   })
 
   test('scenario 17: no partition of lower rank is given memory while one of higher rank waits for it', async () => {
@@ -65,6 +112,7 @@ describe('order', () => {
     await value(Promise.all(Array.from({ length: 20 }, () => engine.prove(windowRequest()))))
     expect(machine.most.prove).toBe(2)
     expect(machine.calls('prove')).toBe(20)
+    expect(machine.clients.map(({ mostProving }) => mostProving)).toEqual([1, 1])
     expect(Math.min(...used)).toBeGreaterThanOrEqual(9)
     await outcome(engine.close())
   })

@@ -19,7 +19,7 @@ import type { Synthesizer } from '../../src/synthesis/synthesis-pool.ts'
 import { COMM_R_OFFSET } from '../../src/synthesis/vanilla-post.ts'
 import type { VerifyTask } from '../../src/synthesis/verify-functions.ts'
 
-export type Operation = 'start' | 'warm' | 'synthesize' | 'prove' | 'verify' | 'locate' | 'digest'
+export type Operation = 'start' | 'warm' | 'synthesize' | 'prove' | 'verify' | 'locate' | 'digest' | 'forget'
 
 /** What happens to one call. */
 export type Fault =
@@ -32,6 +32,8 @@ export type Fault =
   | { readonly kind: 'die' }
   /** A result that does not verify. */
   | { readonly kind: 'wrong' }
+  /** A batch that comes back without proofs. */
+  | { readonly kind: 'empty' }
 
 export interface FakeOptions {
   readonly devices?: number
@@ -67,6 +69,11 @@ export class FakeMachine {
   fail(operation: Operation, nth: number, fault: Fault): this {
     this.#faults.set(`${operation} ${nth}`, fault)
     return this
+  }
+
+  /** Whether the next call of an operation gets a fault. */
+  isDue(operation: Operation): boolean {
+    return this.#faults.has(`${operation} ${this.calls(operation) + 1}`)
   }
 
   calls(operation: Operation): number {
@@ -151,6 +158,9 @@ export class FakeDeviceClient implements DeviceClient {
   #exit!: (error: WorkerExitedError) => void
   #gone: WorkerExitedError | undefined
   #always: Fault | undefined
+  #proving = 0
+  /** Batches at the same time. */
+  mostProving = 0
 
   constructor(machine: FakeMachine, info: DeviceInfo) {
     this.#machine = machine
@@ -167,10 +177,12 @@ export class FakeDeviceClient implements DeviceClient {
 
   async proveBatch(batch: Batch, options: CallOptions): Promise<BatchResult> {
     if (this.#gone !== undefined) throw this.#gone
+    this.mostProving = Math.max(this.mostProving, ++this.#proving)
     const due = await this.#race(
       this.#machine.work('prove', batch.circuitId, options, () => this.die('it was told to die')),
-    )
+    ).finally(() => this.#proving--)
     const fault = this.#always ?? due
+    if (fault?.kind === 'empty') return { proofs: [], loadMs: 0 }
     const proofs = batch.witnesses.map(({ inputs }) => {
       const proof = new Uint8Array(192)
       proof.set(inputs)
@@ -191,7 +203,8 @@ export class FakeDeviceClient implements DeviceClient {
   }
 
   async forget(circuitId: CircuitId): Promise<void> {
-    this.#machine.log.push(`forget ${circuitId}`)
+    if (this.#machine.isDue('forget')) await this.#machine.work('forget', circuitId, {})
+    else this.#machine.log.push(`forget ${circuitId}`)
   }
 
   async close(): Promise<void> {
@@ -307,5 +320,5 @@ function aborted(signal: AbortSignal | undefined): Promise<never> {
 }
 
 function zeroes(): Record<Operation, number> {
-  return { start: 0, warm: 0, synthesize: 0, prove: 0, verify: 0, locate: 0, digest: 0 }
+  return { start: 0, warm: 0, synthesize: 0, prove: 0, verify: 0, locate: 0, digest: 0, forget: 0 }
 }
