@@ -7,11 +7,11 @@
  */
 import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
 import { decodeSumG1, decodeSumG2, encodeG1, encodeG2 } from '../curve/encoding.ts'
-import { QUERIES, QUERY_GROUP, type Query } from '../params/layout.ts'
+import { type PointRange, QUERIES, QUERY_GROUP, type Query } from '../params/layout.ts'
 import { assembleProof, type ProvingElements, type QuerySums } from './assemble.ts'
 import { type Blinding, randomBlinding } from './blinding.ts'
 import type { Assignment, DeviceShape, ProvingDevice, Run } from './proving-device.ts'
-import type { PointRange, SrsPoints } from './srs-points.ts'
+import type { SrsPoints } from './srs-points.ts'
 
 export interface ProveBatchInput {
   readonly device: ProvingDevice

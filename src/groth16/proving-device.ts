@@ -7,7 +7,8 @@
  * {@link Run.unit} and stops between units when the signal aborts (it then rejects with `signal.reason` and frees what it made).
  */
 import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
-import type { Query } from '../params/layout.ts'
+import type { PointRange, Query } from '../params/layout.ts'
+import type { ToxicWaste } from '../params/toxic-waste.ts'
 
 /** What a running computation reports to, and obeys. */
 export interface Run {
@@ -45,12 +46,44 @@ export interface DevicePoints {
   release(): void
 }
 
+/** Columns of a circuit at τ and tables of the generators' multiples, on a device. What they come from is secret: nothing else of it leaves. */
+export interface DeviceSetup {
+  /** As in a `.vk` file. */
+  readonly verifyingKey: Uint8Array
+
+  /**
+   * Makes points of a range, to be used as imported ones.
+   * @throws {Error} one would be infinity (the chance is below 2^−220): draw other secrets
+   * @throws `run.signal.reason` once the signal aborts
+   */
+  points(range: PointRange, run: Run): Promise<DevicePoints>
+
+  /** The same points in bellperson's uncompressed encoding, for a file. */
+  encoded(range: PointRange, run: Run): Promise<Uint8Array>
+
+  /** Points stay: they are the caller's. Idempotent. */
+  release(): void
+}
+
 /**
  * Σ scalars[i] · points[i] of a few points, on the calling thread.
  * @param points uncompressed big-endian, infinity allowed
  * @returns the sum, encoded likewise
  */
 export type ShortSum = (group: 'g1' | 'g2', points: readonly Uint8Array[], scalars: readonly bigint[]) => Uint8Array
+
+/** How a circuit fits the memory that a device has of its own. Sizes are of what is allocated. */
+export interface MemoryPlan {
+  /** While the circuit is loaded. */
+  readonly shapeBytes: number
+  /** At most, of a batch of one partition, beside that and beside kept points. */
+  readonly workingBytes: number
+  /** Points to load at once. */
+  readonly rangePoints: Readonly<Record<'g1' | 'g2', number>>
+  /** Queries whose points there is room to keep. */
+  readonly keep: readonly Query[]
+  readonly keptBytes: number
+}
 
 export interface ProvingDevice {
   readonly kind: 'cpu' | 'webgpu'
@@ -103,6 +136,12 @@ export interface ProvingDevice {
     out: Uint8Array,
     run: Run,
   ): Promise<void>
+
+  /**
+   * Begins a set-up whose points are made in the device's own memory, where a device can do that.
+   * @throws {GpuOutOfMemoryError} nothing is kept then
+   */
+  openSetup?(shape: CircuitShape, toxic: ToxicWaste, run: Run): Promise<DeviceSetup>
 
   /** For the handful of multiples that make a proof of the sums; bigints do it, 60 ms a proof, where a device has nothing faster. */
   readonly shortSum?: ShortSum

@@ -3,21 +3,16 @@
  * imported anew in every pass and freed after use; the next range is read and imported while the device works on the present one.
  */
 import { SrsUnavailableError } from '../errors.ts'
-import { QUERIES, QUERY_GROUP, type Query } from '../params/layout.ts'
+import { type PointRange, QUERIES, QUERY_GROUP, type Query } from '../params/layout.ts'
 import type { SrsSource } from '../params/srs-source.ts'
 import { answered } from '../params/waiting.ts'
 import type { DevicePoints, ProvingDevice, Run } from './proving-device.ts'
 
-/** Consecutive points of one query. */
-export interface PointRange {
-  readonly query: Query
-  readonly first: number
-  readonly count: number
-}
-
 export interface SrsPointsOptions {
   /** Keep points on the device after the first pass: all of them, or those of some queries. */
   readonly keep: boolean | ReadonlySet<Query>
+  /** Makes the points of a range on the device, where the source has none to read. */
+  readonly make?: ((range: PointRange, run: Run) => Promise<DevicePoints>) | undefined
 }
 
 /** What a pass has of a range. */
@@ -31,14 +26,16 @@ export class SrsPoints {
   readonly ranges: readonly PointRange[]
   readonly #device: ProvingDevice
   readonly #source: SrsSource
+  readonly #make: SrsPointsOptions['make']
   readonly #kept = new Map<PointRange, DevicePoints>()
   #keep: ReadonlySet<Query>
   #passes = 0
   #released = false
 
-  constructor(device: ProvingDevice, source: SrsSource, { keep }: SrsPointsOptions) {
+  constructor(device: ProvingDevice, source: SrsSource, { keep, make }: SrsPointsOptions) {
     this.#device = device
     this.#source = source
+    this.#make = make
     this.#keep = typeof keep === 'boolean' ? new Set(keep ? QUERIES : []) : keep
     this.ranges = QUERIES.flatMap((query) => {
       const { points } = source.layout.queries[query]
@@ -90,7 +87,8 @@ export class SrsPoints {
     const kept = this.#kept.get(range)
     if (kept !== undefined) return { points: kept, shared: true }
     const run = runOf(range)
-    const points = await this.#load(range, { ...run, signal: AbortSignal.any([run.signal, stop]) })
+    const load = this.#make ?? ((...args) => this.#load(...args))
+    const points = await load(range, { ...run, signal: AbortSignal.any([run.signal, stop]) })
     return { points, shared: false }
   }
 

@@ -15,6 +15,13 @@ export const QUERY_GROUP: Readonly<Record<Query, 'g1' | 'g2'>> = { h: 'g1', l: '
 
 export const QUERIES: readonly Query[] = ['h', 'l', 'a', 'b_g1', 'b_g2']
 
+/** Consecutive points of one query. */
+export interface PointRange {
+  readonly query: Query
+  readonly first: number
+  readonly count: number
+}
+
 /** Where the points of each query lie in a file. */
 export interface ParamsLayout {
   readonly icLength: number

@@ -1,5 +1,6 @@
 /** Which files hold the parameters of a circuit, and what they must be. */
 import type { CircuitId } from '../circuit/circuit-id.ts'
+import type { ToxicWaste } from './toxic-waste.ts'
 
 /** The files of one circuit. Survives structured clone. */
 export interface ParametersLocation {
@@ -14,6 +15,11 @@ export interface ParametersLocation {
   readonly vkDigest: string
   /** Development only: fingerprint of the circuit that they were made for. */
   readonly circuitFingerprint?: string
+  /**
+   * Instead of a file: devices make the points in their own memory, from these secrets. The first of them writes the verifying key to
+   * `vkFile`; what it will be is not known before, so that the digests only tell one set-up from another.
+   */
+  readonly made?: ToxicWaste
 }
 
 /** What reading a large file reports to, and obeys. */

@@ -4,9 +4,8 @@
  */
 import type { CircuitShape } from '../../circuit/shape.ts'
 import { FR_BYTES, frWriteBytes } from '../../field/fr.ts'
-import type { DeviceSetup, SetupRange } from '../../groth16/device-setup.ts'
-import type { DevicePoints, Run } from '../../groth16/proving-device.ts'
-import { G1_BYTES, G2_BYTES, paramsLayout, QUERIES, QUERY_GROUP } from '../../params/layout.ts'
+import type { DevicePoints, DeviceSetup, Run } from '../../groth16/proving-device.ts'
+import { G1_BYTES, G2_BYTES, type PointRange, paramsLayout, QUERIES, QUERY_GROUP } from '../../params/layout.ts'
 import type { ToxicWaste } from '../../params/toxic-waste.ts'
 import { BufferSet } from '../buffer-set.ts'
 import { type Group, POINT_BYTES } from '../curve/batch-affine.ts'
@@ -31,6 +30,7 @@ export class GpuSetup implements DeviceSetup {
   readonly #scalars: QueryScalars
   readonly #bases: Readonly<Record<Group, FixedBase>>
   readonly #wrap: WrapPoints
+  #last: Promise<unknown> = Promise.resolve()
 
   private constructor(
     gpu: Gpu,
@@ -88,11 +88,18 @@ export class GpuSetup implements DeviceSetup {
     }
   }
 
-  async points(range: SetupRange, run: Run): Promise<DevicePoints> {
+  async points(range: PointRange, run: Run): Promise<DevicePoints> {
     return this.#wrap(QUERY_GROUP[range.query], range.count, await this.#packed(range, run))
   }
 
-  async #packed({ query, first, count }: SetupRange, run: Run): Promise<GPUBuffer> {
+  /** One range after the other: they share work buffers. */
+  #packed(range: PointRange, run: Run): Promise<GPUBuffer> {
+    const packed = this.#last.then(() => this.#make(range, run))
+    this.#last = packed.catch(() => {})
+    return packed
+  }
+
+  async #make({ query, first, count }: PointRange, run: Run): Promise<GPUBuffer> {
     const group = QUERY_GROUP[query]
     const scalars = await this.#gpu.allocate(scalarBytes(count), `scalars of ${query}`)
     try {
@@ -110,7 +117,7 @@ export class GpuSetup implements DeviceSetup {
     }
   }
 
-  async encoded(range: SetupRange, run: Run): Promise<Uint8Array> {
+  async encoded(range: PointRange, run: Run): Promise<Uint8Array> {
     const points = await this.#packed(range, run)
     try {
       return await exportPoints(this.#gpu, QUERY_GROUP[range.query], points, range.count)

@@ -1,0 +1,150 @@
+/**
+ * Parameters that a device makes in its own memory instead of reading them: development parameters of circuits whose files would be tens of
+ * gigabytes. All devices of an engine are given the same secrets, and so hold the same points.
+ */
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { CircuitShape } from '../circuit/shape.ts'
+import { SrsUnavailableError, UnsupportedProofError } from '../errors.ts'
+import type { DevicePoints, DeviceSetup, ProvingDevice, Run } from '../groth16/proving-device.ts'
+import { SrsPoints } from '../groth16/srs-points.ts'
+import { type PointRange, paramsLayout } from '../params/layout.ts'
+import type { ParametersLocation } from '../params/parameters-location.ts'
+import type { SrsSource } from '../params/srs-source.ts'
+import type { ToxicWaste } from '../params/toxic-waste.ts'
+import { parseVerifyingKey, type VerifyingKey } from '../params/verifying-key.ts'
+import { orAborted } from '../params/waiting.ts'
+
+/** What an open parameter file gives, of parameters without one. */
+export interface MadeParameters {
+  readonly file: { readonly key: VerifyingKey; close(): Promise<void> }
+  readonly points: SrsPoints
+}
+
+/** Shares of the time: columns at τ, then points. */
+const SETUP_SHARE = 0.2
+
+/**
+ * Makes parameters, and writes their verifying key to `located.vkFile`.
+ * @param keepPoints make all points now; else each pass makes them anew, as it would read them
+ * @throws {UnsupportedProofError} the device makes none
+ * @throws {SrsUnavailableError} the key can't be written
+ * @throws `run.signal.reason` once the signal aborts
+ */
+export async function makeParameters(
+  device: ProvingDevice,
+  shape: CircuitShape,
+  located: ParametersLocation & { readonly made: ToxicWaste },
+  keepPoints: boolean,
+  run: Run,
+): Promise<MadeParameters> {
+  const { vkFile, made, paramsFile: name } = located
+  const open = device.openSetup?.bind(device)
+  if (open === undefined) {
+    throw new UnsupportedProofError(`${device.name} makes no parameters of ${shape.circuitId} in its memory`, {
+      details: { device: device.name, expected: 'a GPU', received: device.kind },
+    })
+  }
+  const setup = new SharedSetup((signal, unit) => open(shape, made, { signal, unit }))
+  try {
+    const { verifyingKey } = await setup.use(run, (share) => run.unit(SETUP_SHARE * share))
+    await writeKey(vkFile, verifyingKey)
+    const key = parseVerifyingKey(verifyingKey, { file: vkFile, inputs: shape.inputs, trusted: true })
+    const layout = paramsLayout(shape)
+    const points = new SrsPoints(device, unread(name, layout), {
+      keep: keepPoints,
+      make: (range, of) => setup.points(range, of),
+    })
+    try {
+      if (keepPoints) {
+        await makeAll(points, run)
+        // What takes their place, should they be given up, is another set-up of the same secrets.
+        setup.release()
+      }
+    } catch (error) {
+      points.release()
+      throw error
+    }
+    return { file: { key, close: async () => setup.release() }, points }
+  } catch (error) {
+    setup.release()
+    throw error
+  }
+}
+
+async function makeAll(points: SrsPoints, run: Run): Promise<void> {
+  const total = points.ranges.length
+  let begun = 0
+  const runOf = (): Run => {
+    const before = begun++
+    return {
+      signal: run.signal,
+      unit: (share) => run.unit(SETUP_SHARE + ((1 - SETUP_SHARE) * (before + share)) / total),
+    }
+  }
+  await points.pass(runOf, async () => run.signal.throwIfAborted())
+}
+
+const unread = (name: string, layout: SrsSource['layout']): SrsSource => ({
+  layout,
+  name,
+  readInto: () => Promise.reject(new Error('made points are not read')),
+  close: async () => {},
+})
+
+/** A set-up that is begun when it is needed, once for all who wait, and again after it was released. */
+class SharedSetup {
+  readonly #open: (signal: AbortSignal, unit: (share: number) => void) => Promise<DeviceSetup>
+  #current: { readonly setup: Promise<DeviceSetup>; readonly controller: AbortController } | undefined
+
+  constructor(open: (signal: AbortSignal, unit: (share: number) => void) => Promise<DeviceSetup>) {
+    this.#open = open
+  }
+
+  async use(run: Run, unit: (share: number) => void): Promise<DeviceSetup> {
+    run.signal.throwIfAborted()
+    if (this.#current === undefined) {
+      const controller = new AbortController()
+      const current = { setup: this.#open(controller.signal, unit), controller }
+      this.#current = current
+      current.setup.catch(() => {
+        if (this.#current === current) this.#current = undefined
+      })
+    }
+    return await orAborted(this.#current.setup, run.signal)
+  }
+
+  async points(range: PointRange, run: Run): Promise<DevicePoints> {
+    const setup = await this.use(run, () => run.unit(0))
+    return await setup.points(range, run)
+  }
+
+  /** What is being begun stops at its next unit. */
+  release(): void {
+    const current = this.#current
+    this.#current = undefined
+    if (current === undefined) return
+    current.controller.abort()
+    current.setup.then(
+      (setup) => setup.release(),
+      () => {},
+    )
+  }
+}
+
+/** Whole or not at all: other devices write the same bytes, and verification may be reading them. */
+async function writeKey(file: string, bytes: Uint8Array): Promise<void> {
+  const temporary = `${file}.${process.pid}-${performance.now()}.tmp`
+  try {
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(temporary, bytes)
+    await rename(temporary, file)
+  } catch (cause) {
+    await rm(temporary, { force: true }).catch(() => {})
+    const received = (cause as Error).message
+    throw new SrsUnavailableError(`the verifying key ${file} can't be written: ${received}`, {
+      details: { file, expected: 'a folder that can be written to', received },
+      cause,
+    })
+  }
+}
