@@ -6,35 +6,37 @@
  */
 import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
 import { shortSum } from '../cpu/local-kernels.ts'
-import { GpuDeviceLostError, SrsUnavailableError, UnsupportedProofError } from '../errors.ts'
+import { BudgetExceededError, GpuDeviceLostError, SrsUnavailableError, UnsupportedProofError } from '../errors.ts'
 import { ownHandle } from '../groth16/own-handle.ts'
 import type {
   Assignment,
   DevicePoints,
+  DeviceSetup,
   DeviceShape,
+  MemoryPlan,
   ProvingDevice,
   ReadPoints,
   Run,
   ShortSum,
 } from '../groth16/proving-device.ts'
 import type { Query } from '../params/layout.ts'
+import type { ToxicWaste } from '../params/toxic-waste.ts'
 import { GpuAssignment } from './assignment/gpu-assignment.ts'
 import { GpuShape } from './assignment/gpu-shape.ts'
 import { ROW_KERNELS } from './assignment/row-kernels.ts'
 import { compileAhead } from './compile-ahead.ts'
 import { fixedBaseMultiples } from './curve/fixed-base.ts'
 import { encodedBytes, IMPORT_KERNEL, streamPoints } from './curve/import-points.ts'
-import { ELEMENT_BYTES } from './elements.ts'
+import { MAX_SHARDS, shardLog2 } from './elements.ts'
 import { Gpu } from './gpu.ts'
 import { keepBusy } from './keep-busy.ts'
 import type { Kernel } from './kernel.ts'
-import { maxPoints, multiexp, multiexpKernels } from './msm/multiexp.ts'
+import { multiexp, multiexpKernels } from './msm/multiexp.ts'
 import { QUOTIENT_KERNELS } from './ntt/quotient.ts'
 import type { AdapterInfo, OpenGpuOptions } from './open-gpu.ts'
 import { runSelfTest } from './self-test.ts'
-
-/** More points at once gain nothing, and cost memory. */
-const MAX_RANGE = 2 ** 21
+import { type GpuPlan, leastGpuBytes, planGpu, rangePoints } from './working-set.ts'
+import { GpuSetup, type WrapPoints } from './setup/device-setup.ts'
 
 /** Everything that proving dispatches, in the order of its use. */
 export const PROVING_KERNELS: readonly Kernel[] = [
@@ -75,6 +77,7 @@ export class WebGpuDevice implements ProvingDevice {
   readonly name: string
   readonly maxLog2Domain: number
   readonly gpu: Gpu
+  readonly #plans = new WeakMap<CircuitShape, GpuPlan>()
   /** Settles when no helper compiles any more. */
   #compiling: Promise<void> | undefined
   /** Resolves when the driver took the device away, or it was closed. */
@@ -87,8 +90,8 @@ export class WebGpuDevice implements ProvingDevice {
       ({ message, reason }) =>
         new GpuDeviceLostError(`the GPU device was lost: ${message || reason}`, { details: { device: this.name } }),
     )
-    // A polynomial must fit one binding.
-    this.maxLog2Domain = Math.floor(Math.log2(gpu.bindingBytes / ELEMENT_BYTES))
+    // A kernel that reads a polynomial anywhere binds all its shards.
+    this.maxLog2Domain = shardLog2(gpu) + Math.log2(MAX_SHARDS)
   }
 
   /** @throws {GpuUnavailableError} no adapter, or none that is wanted */
@@ -119,11 +122,33 @@ export class WebGpuDevice implements ProvingDevice {
   }
 
   rangePoints(group: 'g1' | 'g2'): number {
-    return Math.min(MAX_RANGE, maxPoints(this.gpu, group))
+    return rangePoints(group, this.gpu.bindingBytes)
+  }
+
+  /** Device memory to count on; infinite where it was not set, until the driver refuses some. */
+  get memoryBytes(): number {
+    return Math.min(this.gpu.memoryBytes, this.gpu.givenBytes)
+  }
+
+  planMemory(shape: CircuitShape, besideBytes: number): MemoryPlan {
+    const { bits, wide } = shape.root.totals
+    const circuit = { ...shape, bits, wide }
+    const { bindingBytes, memoryBytes } = this.gpu
+    const least = leastGpuBytes(circuit, bindingBytes) + besideBytes
+    if (least > memoryBytes) {
+      throw new BudgetExceededError(
+        `a partition of ${shape.circuitId} needs ${least} bytes of device memory; ${this.name} may use ${memoryBytes}`,
+        { details: { field: 'gpu.memoryBytes', expected: `at least ${least}`, received: String(memoryBytes) } },
+      )
+    }
+    const plan = planGpu(circuit, { memoryBytes: this.memoryBytes - besideBytes, bindingBytes })
+    this.#plans.set(shape, plan)
+    return plan
   }
 
   async loadShape(shape: CircuitShape): Promise<DeviceShape> {
-    if (shape.log2Domain > this.maxLog2Domain) {
+    // The assignment has about as many values as there are rows, and is read anywhere too.
+    if (Math.max(2 ** shape.log2Domain, shape.inputs + shape.aux) > 2 ** this.maxLog2Domain) {
       throw new UnsupportedProofError(
         `${shape.circuitId} has a domain of 2^${shape.log2Domain}; ${this.name} serves up to 2^${this.maxLog2Domain}`,
         {
@@ -176,7 +201,8 @@ export class WebGpuDevice implements ProvingDevice {
       const scalars = await ownHandle(GpuAssignment, assignment).scalars(query, first, count)
       try {
         const part: Run = { signal: run.signal, unit: (share) => run.unit((i + share) / assignments.length) }
-        const sum = multiexp(this.gpu, group, buffer, scalars.buffer, scalars.first, count, part)
+        const memoryBytes = this.#plans.get(assignment.shape.shape)?.sumBytes[group]
+        const sum = multiexp(this.gpu, group, buffer, scalars.buffer, scalars.first, count, part, { memoryBytes })
         sums.push((await Promise.all([sum, scalars.ready]))[0])
       } finally {
         scalars.release()
@@ -193,6 +219,12 @@ export class WebGpuDevice implements ProvingDevice {
     run: Run,
   ): Promise<void> {
     return fixedBaseMultiples(this.gpu, group, base, scalars, out, run)
+  }
+
+  async openSetup(shape: CircuitShape, toxic: ToxicWaste, run: Run): Promise<DeviceSetup> {
+    const most = { g1: this.rangePoints('g1'), g2: this.rangePoints('g2') }
+    const wrap: WrapPoints = (group, count, buffer) => new GpuPoints(this.gpu, group, count, buffer)
+    return await GpuSetup.create(this.gpu, shape, toxic, most, wrap, run)
   }
 
   async selfTest(run: Run): Promise<void> {

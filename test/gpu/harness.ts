@@ -51,19 +51,24 @@ export async function dirtyBuffer(gpu: Gpu, bytes: number, label: string): Promi
  */
 export const withShards =
   (log2: number, check: Check): Check =>
-  async ({ info, limits }) => {
-    const { maxStorageBufferBindingSize, maxBufferSize } = limits
-    const gpu = await Gpu.open({
-      allowSoftware: info.software,
-      requiredLimits: { maxStorageBufferBindingSize, maxBufferSize },
-      bindingBytes: ELEMENT_BYTES * 2 ** log2,
-    })
-    try {
-      await check(gpu)
-    } finally {
-      await gpu.close()
-    }
+  ({ info, limits }) =>
+    withDevice({ info, limits }, { bindingBytes: ELEMENT_BYTES * 2 ** log2 }, check)
+
+/** The check on a device of its own, of the same adapter and limits. */
+export async function withDevice(
+  { info, limits }: Pick<Gpu, 'info' | 'limits'>,
+  options: { readonly bindingBytes?: number; readonly memoryBytes?: number },
+  check: Check,
+): Promise<void> {
+  const { maxStorageBufferBindingSize, maxBufferSize } = limits
+  const requiredLimits = { maxStorageBufferBindingSize, maxBufferSize }
+  const gpu = await Gpu.open({ allowSoftware: info.software, requiredLimits, ...options })
+  try {
+    await check(gpu)
+  } finally {
+    await gpu.close()
   }
+}
 
 /** Scalars over shards that held 0xFF before. */
 export async function elementsOf(gpu: Gpu, words: Uint32Array, label: string): Promise<Elements> {

@@ -1,13 +1,5 @@
 // Derived variables by the rows that define them: v = ±(A·B − rest of C), row after row; one thread an instance.
-struct DeriveParams { first: u32, instances: u32, rows: u32, record_words: u32, first_row: u32, two: u32 }
-struct Row { offset: u32, plan: u32, a: u32, b: u32, c: u32, end: u32, defines: u32, unused: u32 }
-
-@group(0) @binding(0) var<storage, read_write> z: array<FRPacked>;
-@group(0) @binding(1) var<storage, read> records: array<u32>;
-@group(0) @binding(2) var<storage, read> rows: array<Row>;
-@group(0) @binding(3) var<storage, read> terms: array<vec2<u32>>;
-@group(0) @binding(4) var<storage, read> coefficients: array<FRPacked>;
-@group(0) @binding(5) var<uniform> params: DeriveParams;
+struct DeriveParams { first: u32, instances: u32, rows: u32, record_words: u32, rows_at: u32, terms_at: u32, two: u32 }
 
 const NOTHING = 0xffffffffu;
 
@@ -17,7 +9,7 @@ fn derive(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grou
   if (i >= params.instances) { return; }
   let record = (params.first + i) * params.record_words;
   for (var r = 0u; r < params.rows; r++) {
-    let row = rows[params.first_row + r];
+    let row = row_at(params.rows_at + r * ROW_WORDS);
     if (row.defines == NOTHING) { continue; }
     let variable = AUX | row.defines;
     var a = FR_ZERO;
@@ -38,8 +30,9 @@ fn derive(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grou
     for (var step = 0u; step < params.two; step++) { product = fr_mul(product, fr_select(FR_R2, b, step == 1u)); }
     var value = fr_sub(product, rest);
     for (var t = row.c; t < row.end; t++) {
-      if (terms[t].x == variable && terms[t].y == 1u) { value = fr_neg(value); }
+      let at = params.terms_at + 2u * t;
+      if (table[at] == variable && table[at + 1u] == 1u) { value = fr_neg(value); }
     }
-    z[place(variable, record)] = fr_to_plain(value);
+    z_store(place(variable, record), fr_to_plain(value));
   }
 }

@@ -7,10 +7,7 @@
 // uses, bring what lane 0 computed into plain form. So a partial round is five multiplications deep instead of nine.
 struct PoseidonParams { first: u32, instances: u32, record_words: u32, width: u32, partial_rounds: u32, two: u32 }
 
-@group(0) @binding(0) var<storage, read_write> z: array<FRPacked>;
-@group(0) @binding(1) var<storage, read> records: array<u32>;
-@group(0) @binding(2) var<storage, read> table: array<FRPacked>;
-@group(0) @binding(3) var<uniform> params: PoseidonParams;
+@group(0) @binding(1) var<storage, read> constants: array<FRPacked>;
 
 const LANES = 16u;
 const WRITERS = 12u;
@@ -37,7 +34,7 @@ fn s_box(x: FR, key: FR) -> Power {
   return Power(x, square, fourth, fr_light(fr_add(fifth, key)));
 }
 
-fn key_at(k: u32) -> FR { return fr_unpack(table[k]); }
+fn key_at(k: u32) -> FR { return fr_unpack(constants[k]); }
 
 @compute @workgroup_size(64)
 fn poseidon(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
@@ -48,16 +45,16 @@ fn poseidon(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
   // Lanes past the last hash run along, for the barriers, on the last one's values; they write nothing.
   let record = (params.first + min(hash, params.instances - 1u)) * params.record_words;
   let width = params.width;
-  let aux = records[record + RECORD_AUX];
+  let aux = table[record + RECORD_AUX];
   let rounds = 8u + params.partial_rounds;
   let matrices = width + 7u * width - 1u + params.partial_rounds;
   // Where the next round's variables and keys stand.
   var next = aux;
   var keys = width;
 
-  var element = fr_unpack(table[0]);
+  var element = fr_unpack(constants[0]);
   if (lane > 0u && lane < width) {
-    element = fr_mul(fr_from_plain(z[records[record + RECORD_WIRES + lane - 1u]]), FR_R2);
+    element = fr_mul(fr_from_plain(z_load(table[record + RECORD_WIRES + lane - 1u])), FR_R2);
   }
   for (var round = 0u; round < rounds; round++) {
     let full = round < 4u || round >= 4u + params.partial_rounds;
@@ -92,7 +89,7 @@ fn poseidon(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
         if (k == 2u) { value = power.fourth; }
         if (k == 3u) { value = power.fifth; }
         let plain = fr_to_plain(fr_mul(value, FR_PLAIN_ONE));
-        if (live) { z[at + k - u32(first)] = plain; }
+        if (live) { z_store(at + k - u32(first), plain); }
       }
     }
     // Mixing.
@@ -111,7 +108,7 @@ fn poseidon(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
         let product = fr_mul(left, right);
         if (writer) {
           let plain = fr_to_plain(product);
-          if (live) { z[next + lane - WRITERS] = plain; }
+          if (live) { z_store(next + lane - WRITERS, plain); }
         } else if (step == 0u) {
           terms[local] = product;
         } else if (lane > 0u && lane < width) {
@@ -142,6 +139,6 @@ fn poseidon(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
   // The output is element 1.
   if (lane == 1u) {
     let plain = fr_to_plain(fr_mul(element, FR_PLAIN_ONE));
-    if (live) { z[next] = plain; }
+    if (live) { z_store(next, plain); }
   }
 }

@@ -1,6 +1,9 @@
 /**
  * One partition on the device: z (public inputs and aux, plain integers), from the compact witness; then the rows a and b, which the
  * quotient turns into h. Nothing of it is ever read back.
+ *
+ * Of a large circuit each of z, a, b takes 4 GiB, and the quotient a third polynomial. Where that is more than the memory allowed, z gives way
+ * meanwhile and is made anew from the compact witness, which stays on the device and is a hundredth of it.
  */
 import type { CompactWitness } from '../../circuit/shape.ts'
 import type { Assignment, Run } from '../../groth16/proving-device.ts'
@@ -8,14 +11,10 @@ import type { Query } from '../../params/layout.ts'
 import { BufferSet } from '../buffer-set.ts'
 import { ELEMENT_BYTES, Elements } from '../elements.ts'
 import type { Gpu } from '../gpu.ts'
+import { UnitStream } from '../unit-stream.ts'
+import { deriveSteps, rowSteps, type StepSource, scatterSteps, totalWork, type WitnessBuffers } from './assign-steps.ts'
+import { UNIT_BYTES } from './assignment-bytes.ts'
 import type { GpuShape } from './gpu-shape.ts'
-import type { Batch } from './instances.ts'
-import { deriveKernel, gatherKernel, poseidonKernel, rowsKernel, scatterKernel } from './row-kernels.ts'
-
-/** Hashes of a workgroup of the Poseidon kernel. */
-const HASHES_PER_WORKGROUP = 4
-/** Dispatches recorded into one unit. */
-const BATCHES_PER_UNIT = 32
 
 export interface QueryScalars {
   readonly buffer: GPUBuffer
@@ -28,164 +27,163 @@ export class GpuAssignment implements Assignment {
   readonly shape: GpuShape
   readonly #gpu: Gpu
   readonly #set: BufferSet
-  readonly #z: GPUBuffer
+  readonly #witness: WitnessBuffers
+  #z: Elements | undefined
   /** Rows a and b until the quotient is computed, then `b` is h. */
   #rows: { readonly a: Elements; readonly b: Elements } | undefined
   #h: Elements | undefined
 
-  private constructor(gpu: Gpu, shape: GpuShape, set: BufferSet, z: GPUBuffer, rows: { a: Elements; b: Elements }) {
+  private constructor(gpu: Gpu, shape: GpuShape, set: BufferSet, witness: WitnessBuffers) {
     this.#gpu = gpu
     this.shape = shape
     this.#set = set
-    this.#z = z
-    this.#rows = rows
+    this.#witness = witness
   }
 
   static async create(gpu: Gpu, shape: GpuShape, witness: CompactWitness, run: Run): Promise<GpuAssignment> {
-    const { inputs, aux, constraints, log2Domain } = shape.shape
     const set = new BufferSet(gpu)
-    const sent = new BufferSet(gpu)
     try {
-      const z = await set.allocate((inputs + aux) * ELEMENT_BYTES, 'assignment')
-      const rowBytes = 2 ** log2Domain * ELEMENT_BYTES
-      const rowsA = await Elements.allocate(gpu, 2 ** log2Domain, 'rows a')
-      const rowsB = await Elements.allocate(gpu, 2 ** log2Domain, 'rows b').catch((error: unknown) => {
-        rowsA.release()
-        throw error
-      })
-      const [a, b] = [rowsA.shards[0] as GPUBuffer, rowsB.shards[0] as GPUBuffer]
-      const assignment = new GpuAssignment(gpu, shape, set, z, { a: rowsA, b: rowsB })
-      set.own({ release: () => assignment.#releaseRows() })
-      const bits = await sent.allocate(Math.max(16, witness.bits.byteLength), 'bits')
-      const wide = await sent.allocate(Math.max(32, witness.wide.byteLength), 'wide scalars')
-      await gpu.upload(bits, 0, witness.bits)
-      await gpu.upload(wide, 0, witness.wide)
-      await gpu.upload(z, 0, witness.inputs)
-      await assignment.#scatter(bits, wide)
-      await assignment.#derive(run)
-      run.signal.throwIfAborted()
-      const used = (constraints + inputs) * ELEMENT_BYTES
-      const commands = gpu.commands('rows')
-      for (const { data, records, rows, terms } of shape.templates) {
-        const { instances, rowCount, recordWords } = data
-        commands.dispatch(rowsKernel, {
-          buffers: [z, records, rows, terms, shape.coefficients, a, b],
-          params: [instances, rowCount, recordWords, 0],
-          workgroups: Math.ceil((instances * rowCount) / 64),
-        })
+      const upload = async (bytes: Uint8Array, label: string): Promise<GPUBuffer> => {
+        const buffer = await set.allocate(Math.max(ELEMENT_BYTES, bytes.byteLength), label)
+        await gpu.upload(buffer, 0, bytes)
+        return buffer
       }
-      // The row of each input, `input · 0 = 0`, then the padding.
-      await commands
-        .copy(z, 0, a, constraints * ELEMENT_BYTES, inputs * ELEMENT_BYTES)
-        .clear(b, constraints * ELEMENT_BYTES, inputs * ELEMENT_BYTES)
-        .clear(a, used, rowBytes - used)
-        .clear(b, used, rowBytes - used)
-        .submit()
-      run.unit(1)
+      const assignment = new GpuAssignment(gpu, shape, set, {
+        inputs: await upload(witness.inputs, 'public inputs'),
+        bits: await upload(witness.bits, 'bits'),
+        wide: await upload(witness.wide, 'wide scalars'),
+      })
+      set.own({ release: () => assignment.#releaseElements() })
+      const share = totalWork(rowSteps(shape))
+      const before = totalWork(scatterSteps(shape)) + totalWork(deriveSteps(shape))
+      const middle = before / Math.max(1, before + share)
+      await assignment.#fill(part(run, 0, middle))
+      await assignment.#evaluate(part(run, middle, 1))
       return assignment
     } catch (error) {
       set.release()
       throw error
-    } finally {
-      sent.release()
     }
   }
 
-  async #scatter(bits: GPUBuffer, wide: GPUBuffer): Promise<void> {
-    const commands = this.#gpu.commands('scatter witness')
-    for (const { data, records, slots } of this.shape.templates) {
-      const { instances, slotCount, recordWords } = data
-      commands.dispatch(scatterKernel, {
-        buffers: [this.#z, records, slots, bits, wide],
-        params: [instances, slotCount, recordWords, 0],
-        workgroups: Math.ceil((instances * slotCount) / 64),
-      })
+  /** z from the compact witness. */
+  async #fill(run: Run): Promise<void> {
+    const { inputs, aux } = this.shape.shape
+    const z = await Elements.allocate(this.#gpu, inputs + aux, 'assignment')
+    this.#z = z
+    const scattering = scatterSteps(this.shape)
+    const deriving = deriveSteps(this.shape)
+    const work = totalWork(scattering)
+    const middle = work / Math.max(1, work + totalWork(deriving))
+    const first = this.#gpu.commands('public inputs')
+    for (const { buffer, first: within, count, at } of z.ranges(0, inputs)) {
+      const bytes = count * ELEMENT_BYTES
+      first.copy(this.#witness.inputs, at * ELEMENT_BYTES, buffer, within * ELEMENT_BYTES, bytes)
     }
-    await commands.submit()
+    await first.submit()
+    await this.#stream('scatter witness', scattering, part(run, 0, middle))
+    await this.#stream('derive witness', deriving, part(run, middle, 1))
   }
 
-  async #derive(run: Run): Promise<void> {
-    const { deriving } = this.shape
-    for (let first = 0; first < deriving.length; first += BATCHES_PER_UNIT) {
-      run.signal.throwIfAborted()
-      const commands = this.#gpu.commands('derive witness')
-      for (const batch of deriving.slice(first, first + BATCHES_PER_UNIT)) this.#recordBatch(commands, batch)
-      await commands.submit()
-      run.unit((0.9 * Math.min(deriving.length, first + BATCHES_PER_UNIT)) / deriving.length)
-    }
-  }
-
-  #recordBatch(commands: ReturnType<Gpu['commands']>, { template: data, first, count }: Batch): void {
-    const { records, rows, terms } = this.shape.buffersOf(data)
-    const table = this.shape.poseidonTable(data.template)
-    const { poseidon } = data.template
-    if (table === undefined || poseidon === undefined) {
-      commands.dispatch(deriveKernel, {
-        buffers: [this.#z, records, rows, terms, this.shape.coefficients],
-        params: [first, count, data.rowCount, data.recordWords, 0, 2],
-        workgroups: Math.ceil(count / 64),
-      })
-      return
-    }
-    const width = poseidon.arity + 1
-    // 3 (8 t + R_P − 1) + 7 t + R_P + 1 variables, of which R_P follows.
-    const partialRounds = (data.template.totals.aux - 31 * width + 2) / 4
-    commands.dispatch(poseidonKernel, {
-      buffers: [this.#z, records, table],
-      params: [first, count, data.recordWords, width, partialRounds, 2],
-      workgroups: Math.ceil(count / HASHES_PER_WORKGROUP),
+  /** Rows a and b from z. */
+  async #evaluate(run: Run): Promise<void> {
+    const gpu = this.#gpu
+    const { constraints, inputs, log2Domain } = this.shape.shape
+    const domain = 2 ** log2Domain
+    const a = await Elements.allocate(gpu, domain, 'rows a')
+    const b = await Elements.allocate(gpu, domain, 'rows b').catch((error: unknown) => {
+      a.release()
+      throw error
     })
+    this.#rows = { a, b }
+    // The row of each input, `input · 0 = 0`, then the padding.
+    const padding = gpu.commands('rows of inputs')
+    this.#assigned.recordCopy(padding, 0, inputs, a, constraints)
+    a.recordClear(padding, constraints + inputs, domain - constraints - inputs)
+    b.recordClear(padding, constraints, domain - constraints)
+    const padded = padding.submit()
+    padded.catch(() => {})
+    await this.#stream('rows', rowSteps(this.shape), run)
+    await padded
   }
 
+  async #stream(label: string, sources: readonly StepSource[], run: Run): Promise<void> {
+    const stream = new UnitStream(this.#gpu, label, run, totalWork(sources))
+    const buffers = { ...this.#witness, z: this.#assigned, ...this.#rows }
+    for (const { count, workEach, step } of sources) {
+      for (let at = 0; at < count; ) {
+        const part = Math.min(count - at, Math.max(1, Math.floor(stream.room / workEach)))
+        const { kernel, ...dispatch } = step(buffers, at, part)
+        stream.commands.dispatch(kernel, dispatch)
+        at += part
+        await stream.recorded(part * workEach)
+      }
+    }
+    await stream.finish()
+  }
+
+  get #assigned(): Elements {
+    if (this.#z === undefined) throw new Error('The assignment gave way to a quotient.')
+    return this.#z
+  }
+
+  /** @throws {GpuOutOfMemoryError} also without z there is no room for a third polynomial */
   async quotient(run: Run): Promise<void> {
     if (this.#rows === undefined) throw new Error('The quotient of an assignment is computed once.')
     const { a, b } = this.#rows
-    await this.shape.domain.compute(a, b, run)
+    const gpu = this.#gpu
+    const gaveWay = gpu.usedBytes + a.count * ELEMENT_BYTES + UNIT_BYTES > gpu.memoryBytes
+    if (gaveWay) {
+      this.#assigned.release()
+      this.#z = undefined
+    }
+    await this.shape.domain.compute(a, b, part(run, 0, gaveWay ? 0.9 : 1))
     a.release()
     this.#rows = undefined
     this.#h = b
+    if (gaveWay) await this.#fill(part(run, 0.9, 1))
   }
 
-  #releaseRows(): void {
-    if (this.#rows !== undefined) {
-      this.#rows.a.release()
-      this.#rows.b.release()
-    }
-    this.#h?.release()
+  #releaseElements(): void {
+    for (const elements of [this.#z, this.#rows?.a, this.#rows?.b, this.#h]) elements?.release()
+    this.#z = undefined
     this.#rows = undefined
     this.#h = undefined
   }
 
   /**
-   * Buffer and number of the first scalar of a query's range. Work that is submitted after the call finds them there; `ready` tells when
-   * they are, or why not. A copy is released by the caller.
+   * Scalars `first` up to `first + count` of a query in one buffer of their own, from its beginning. Work that is submitted after the call
+   * finds them there; `ready` tells when they are, or why not. The caller releases them.
    */
   async scalars(query: Query, first: number, count: number): Promise<QueryScalars> {
-    const kept = (buffer: GPUBuffer, at: number) => ({
-      buffer,
-      first: at,
-      ready: Promise.resolve(),
-      release: () => {},
-    })
-    if (query === 'l') return kept(this.#z, this.shape.shape.inputs + first)
-    if (query === 'h') {
-      if (this.#h === undefined) throw new Error('The quotient has not been computed.')
-      return kept(this.#h.shards[0] as GPUBuffer, first)
+    const gpu = this.#gpu
+    const { inputs } = this.shape.shape
+    const buffer = await gpu.allocate(count * ELEMENT_BYTES, `scalars of ${query}`)
+    try {
+      const commands = gpu.commands(`scalars of ${query}`)
+      if (query === 'l') this.#assigned.recordCopy(commands, inputs + first, count, buffer, 0)
+      else if (query !== 'h') {
+        const dense = query === 'a' ? this.shape.a : this.shape.b
+        dense.record(commands, this.shape.kernels.gather, this.#assigned, first, count, buffer)
+      } else if (this.#h === undefined) throw new Error('The quotient has not been computed.')
+      else this.#h.recordCopy(commands, first, count, buffer, 0)
+      const ready = commands.submit()
+      // Whoever awaits it hears of it; until then it is not unhandled.
+      ready.catch(() => {})
+      return { buffer, first: 0, ready, release: () => gpu.release(buffer) }
+    } catch (error) {
+      gpu.release(buffer)
+      throw error
     }
-    const places = query === 'a' ? this.shape.aPlaces : this.shape.bPlaces
-    const buffer = await this.#gpu.allocate(count * ELEMENT_BYTES, `scalars of ${query}`)
-    const ready = this.#gpu
-      .commands(`scalars of ${query}`)
-      .dispatch(gatherKernel, {
-        buffers: [this.#z, places, buffer],
-        params: [count, first],
-        workgroups: Math.ceil(count / 64),
-      })
-      .submit()
-    return { buffer, first: 0, ready, release: () => this.#gpu.release(buffer) }
   }
 
   release(): void {
     this.#set.release()
   }
 }
+
+/** A run that tells of its share of another. */
+const part = (run: Run, from: number, to: number): Run => ({
+  signal: run.signal,
+  unit: (share) => run.unit(from + share * (to - from)),
+})

@@ -1,107 +1,129 @@
-/** A circuit's shape on the device: instance records, rows and terms of its templates, coefficients, Poseidon tables, query places. */
-import type { BitArray, CircuitShape, Template } from '../../circuit/shape.ts'
+/** A circuit's shape on the device: a table a template, coefficients, Poseidon constants, the density of the queries, the domain. */
+import type { CircuitShape, Template } from '../../circuit/shape.ts'
 import { poseidonTableScalars } from '../../cpu/circuit-machine/poseidon-table.ts'
 import type { DeviceShape } from '../../groth16/proving-device.ts'
 import { BufferSet } from '../buffer-set.ts'
+import { layoutOf } from '../elements.ts'
 import type { Gpu } from '../gpu.ts'
 import { QuotientDomain } from '../ntt/quotient.ts'
 import { FR, packMontgomery } from '../prelude/digit-field.ts'
-import { type Batch, shapeInstances, type TemplateData } from './instances.ts'
-import { ROW_KERNELS } from './row-kernels.ts'
+import { DenseValues } from './dense-values.ts'
+import { shapeInstances } from './instances.ts'
+import { type RowKernels, rowKernels } from './row-kernels.ts'
+import { type RowRange, rowRanges } from './row-ranges.ts'
+import { rowWords, type TableLayout, tableLayout, termWords } from './template-parts.ts'
 
-/** A template's data in buffers. */
-export interface TemplateBuffers {
-  readonly data: TemplateData
-  readonly records: GPUBuffer
-  readonly rows: GPUBuffer
-  readonly terms: GPUBuffer
-  readonly slots: GPUBuffer
+/** A template's instances on the device. */
+export interface GpuTemplate {
+  readonly template: Template
+  readonly instances: number
+  readonly layout: TableLayout
+  /** Bits and wide scalars of an instance. */
+  readonly slots: number
+  readonly table: GPUBuffer
+  /** Of a Poseidon permutation. */
+  readonly constants: GPUBuffer | undefined
+  /** Which instances have rows in which shard of a and b. */
+  readonly rowRanges: readonly RowRange[]
+}
+
+/** Instances that can derive their variables once those of lower depth are known. */
+export interface DeriveBatch {
+  readonly template: GpuTemplate
+  readonly depth: number
+  readonly first: number
+  readonly count: number
+}
+
+interface LoadedShape {
+  readonly templates: readonly GpuTemplate[]
+  readonly deriving: readonly DeriveBatch[]
+  readonly coefficients: GPUBuffer
+  readonly domain: QuotientDomain
+  readonly a: DenseValues
+  readonly b: DenseValues
+  readonly kernels: RowKernels
 }
 
 export class GpuShape implements DeviceShape {
   readonly shape: CircuitShape
-  readonly templates: readonly TemplateBuffers[]
-  readonly deriving: readonly Batch[]
+  readonly templates: readonly GpuTemplate[]
+  /** By rising depth. */
+  readonly deriving: readonly DeriveBatch[]
   readonly coefficients: GPUBuffer
   readonly domain: QuotientDomain
-  /** Places in z of the scalars of query a, and of b. */
-  readonly aPlaces: GPUBuffer
-  readonly bPlaces: GPUBuffer
-  readonly #tables: ReadonlyMap<Template, GPUBuffer>
+  /** Scalars of the queries a and b. */
+  readonly a: DenseValues
+  readonly b: DenseValues
+  readonly kernels: RowKernels
   readonly #set: BufferSet
 
-  private constructor(fields: {
-    shape: CircuitShape
-    templates: readonly TemplateBuffers[]
-    deriving: readonly Batch[]
-    coefficients: GPUBuffer
-    domain: QuotientDomain
-    aPlaces: GPUBuffer
-    bPlaces: GPUBuffer
-    tables: ReadonlyMap<Template, GPUBuffer>
-    set: BufferSet
-  }) {
-    this.shape = fields.shape
-    this.templates = fields.templates
-    this.deriving = fields.deriving
-    this.coefficients = fields.coefficients
-    this.domain = fields.domain
-    this.aPlaces = fields.aPlaces
-    this.bPlaces = fields.bPlaces
-    this.#tables = fields.tables
-    this.#set = fields.set
+  private constructor(shape: CircuitShape, loaded: LoadedShape, set: BufferSet) {
+    this.shape = shape
+    this.templates = loaded.templates
+    this.deriving = loaded.deriving
+    this.coefficients = loaded.coefficients
+    this.domain = loaded.domain
+    this.a = loaded.a
+    this.b = loaded.b
+    this.kernels = loaded.kernels
+    this.#set = set
   }
 
   static async load(gpu: Gpu, shape: CircuitShape): Promise<GpuShape> {
-    await gpu.prepare(ROW_KERNELS)
+    const { inputs, aux, density, log2Domain } = shape
+    const kernels = rowKernels(layoutOf(gpu, inputs + aux))
+    await gpu.prepare(Object.values(kernels))
+    const rowLayout = layoutOf(gpu, 2 ** log2Domain)
     const set = new BufferSet(gpu)
     try {
-      const upload = async (words: Uint32Array, label: string): Promise<GPUBuffer> => {
-        const buffer = await set.allocate(Math.max(16, words.byteLength), label)
-        await gpu.upload(buffer, 0, new Uint8Array(words.buffer, words.byteOffset, words.byteLength))
+      const upload = async (parts: readonly Uint32Array[], label: string): Promise<GPUBuffer> => {
+        const buffer = await set.allocate(4 * parts.reduce((sum, { length }) => sum + length, 0), label)
+        let at = 0
+        for (const words of parts) {
+          await gpu.upload(buffer, at, new Uint8Array(words.buffer, words.byteOffset, words.byteLength))
+          at += words.byteLength
+        }
         return buffer
       }
-      const { templates: data, deriving } = shapeInstances(shape)
-      const templates: TemplateBuffers[] = []
-      const tables = new Map<Template, GPUBuffer>()
-      for (const template of data) {
-        const { name, poseidon } = template.template
-        templates.push({
-          data: template,
-          records: await upload(template.records, `${name} instances`),
-          rows: await upload(template.rows, `${name} rows`),
-          terms: await upload(template.terms, `${name} terms`),
-          slots: await upload(template.slots, `${name} slots`),
-        })
-        if (poseidon !== undefined) {
-          const scalars = poseidonTableScalars(poseidon.arity, poseidon.domainTag)
-          tables.set(template.template, await upload(packAll(scalars), `${name} constants`))
+      const templates: GpuTemplate[] = []
+      const deriving: DeriveBatch[] = []
+      for (const instances of shapeInstances(shape)) {
+        const { template, own, records, batches } = instances
+        const { name, poseidon } = template
+        const table = await upload([records, rowWords(template), termWords(template), own.slots], `${name} table`)
+        const constants =
+          poseidon === undefined
+            ? undefined
+            : await upload([packAll(poseidonTableScalars(poseidon.arity, poseidon.domainTag))], `${name} constants`)
+        const loaded: GpuTemplate = {
+          template,
+          instances: instances.instances,
+          layout: tableLayout(template, instances.instances),
+          slots: own.slots.length / 2,
+          table,
+          constants,
+          rowRanges: rowRanges(instances, rowLayout, 2 ** log2Domain),
         }
+        templates.push(loaded)
+        if (own.derives) deriving.push(...batches.map((batch) => ({ ...batch, template: loaded })))
       }
-      const coefficients = await upload(packAll(shape.coefficients), 'coefficients')
-      const domain = set.own(await QuotientDomain.create(gpu, shape.log2Domain))
-      const inputs = Array.from({ length: shape.inputs }, (_, i) => i)
-      const aPlaces = await upload(
-        places(inputs, shape.density.aAux, shape.density.aAuxCount, shape.inputs),
-        'places of a',
-      )
-      const bPlaces = await upload(
-        places([0], shape.density.bAux, shape.density.bAuxCount, shape.inputs),
-        'places of b',
-      )
-      return new GpuShape({ shape, templates, deriving, coefficients, domain, aPlaces, bPlaces, tables, set })
+      deriving.sort((a, b) => a.depth - b.depth)
+      const loaded: LoadedShape = {
+        templates,
+        deriving,
+        coefficients: await upload([packAll(shape.coefficients)], 'coefficients'),
+        domain: set.own(await QuotientDomain.create(gpu, log2Domain)),
+        a: set.own(await DenseValues.load(gpu, density.aAux, { inputs, firstAux: inputs, count: aux }, 'a')),
+        // Of the inputs only ONE occurs in B.
+        b: set.own(await DenseValues.load(gpu, density.bAux, { inputs: 1, firstAux: inputs, count: aux }, 'b')),
+        kernels,
+      }
+      return new GpuShape(shape, loaded, set)
     } catch (error) {
       set.release()
       throw error
     }
-  }
-
-  poseidonTable(template: Template): GPUBuffer | undefined {
-    return this.#tables.get(template)
-  }
-
-  buffersOf(data: TemplateData): TemplateBuffers {
-    return this.templates.find((template) => template.data === data) as TemplateBuffers
   }
 
   release(): void {
@@ -113,17 +135,4 @@ function packAll(values: readonly bigint[]): Uint32Array {
   const words = new Uint32Array(values.length * FR.words)
   for (const [i, value] of values.entries()) words.set(packMontgomery(value, FR), i * FR.words)
   return words
-}
-
-/** The inputs' places, then those of the aux variables whose bit is set. */
-function places(inputs: readonly number[], dense: BitArray, count: number, firstAux: number): Uint32Array {
-  const result = new Uint32Array(inputs.length + count)
-  result.set(inputs)
-  let at = inputs.length
-  for (const [byte, bits] of dense.entries()) {
-    for (let rest = bits; rest !== 0; rest &= rest - 1) {
-      result[at++] = firstAux + 8 * byte + 31 - Math.clz32(rest & -rest)
-    }
-  }
-  return result
 }

@@ -15,228 +15,234 @@ import {
   type Template,
   type Variable,
 } from '../../circuit/shape.ts'
-import { rowPlan } from '../../cpu/circuit-machine/image.ts'
+import { type OwnParts, ownParts, RECORD_HEAD, templateCounts } from './template-parts.ts'
 
-/** Words of a record before its wires; wgsl/rows/variables.wgsl has the same. */
-const RECORD_HEAD = 5
-const ROW_WORDS = 8
-const BIT_SLOT = 0x8000_0000
-
-/** Instances `first` up to `first + count` of a template, all of one depth. */
+/** Instances `first` up to `first + count` of a template, all of one depth. Their rows follow each other by rising number. */
 export interface Batch {
-  readonly template: TemplateData
   readonly depth: number
   readonly first: number
   readonly count: number
 }
 
-/** A template's own rows and variables, and its instances. */
-export interface TemplateData {
-  readonly template: Template
-  readonly recordWords: number
-  /** One record an instance, sorted by depth. */
-  readonly records: Uint32Array
-  readonly instances: number
-  /** Own rows, {@link ROW_WORDS} words each: offset from the instance's first row, plan, starts of A, B, C and their end, defined variable. */
-  readonly rows: Uint32Array
-  readonly rowCount: number
-  /** (variable, coefficient number) of every term. */
-  readonly terms: Uint32Array
-  /** (local aux variable, its number among the bits or wide scalars). */
-  readonly slots: Uint32Array
-  readonly slotCount: number
-  readonly derives: boolean
-}
-
-export interface ShapeInstances {
-  readonly templates: readonly TemplateData[]
-  /** What derives variables, by rising depth. */
-  readonly deriving: readonly Batch[]
-}
-
-interface Collected {
+/** The instances of a template that has something of its own. */
+export interface TemplateInstances {
   readonly template: Template
   readonly own: OwnParts
-  readonly byDepth: number[][]
-}
-
-/** What a template holds besides its children. */
-interface OwnParts {
-  readonly rowOffsets: number[]
-  readonly slots: number[]
-  readonly derives: boolean
-  /** Whether any instance needs a record. */
-  readonly present: boolean
+  readonly recordWords: number
+  /** One record an instance, sorted by depth, then by its place in the circuit. */
+  readonly records: Uint32Array
+  readonly instances: number
+  /** All instances, by rising depth. */
+  readonly batches: readonly Batch[]
 }
 
 /** Where an instance begins. */
 interface Bases {
-  rows: number
-  aux: number
-  inputs: number
-  bits: number
-  wide: number
+  readonly rows: number
+  readonly aux: number
+  readonly inputs: number
+  readonly bits: number
+  readonly wide: number
 }
 
-export function shapeInstances(shape: CircuitShape): ShapeInstances {
-  const collected = new Map<Template, Collected>()
+/** @returns the templates in the order in which their first instance ends */
+export function shapeInstances(shape: CircuitShape): TemplateInstances[] {
+  const walk = new InstanceWalk(shape.root)
   // Inputs of z: ONE, then the root's.
-  visit(shape.root, { rows: 0, aux: shape.inputs, inputs: 1, bits: 0, wide: 0 }, [], [], collected)
-  const templates: TemplateData[] = []
-  const deriving: Batch[] = []
-  for (const { template, own, byDepth } of collected.values()) {
+  walk.visit(shape.root, { rows: 0, aux: shape.inputs, inputs: 1, bits: 0, wide: 0 })
+  return walk.collected()
+}
+
+/** Records of a template in the order of the walk. */
+class Records {
+  readonly template: Template
+  readonly own: OwnParts
+  readonly #words: Uint32Array
+  readonly #depths: Uint16Array
+  #count = 0
+  #deepest = 0
+
+  constructor(template: Template, count: number) {
+    this.template = template
+    this.own = ownParts(template)
+    const kept = this.own.present ? count : 0
+    this.#words = new Uint32Array(kept * (RECORD_HEAD + template.wires))
+    this.#depths = new Uint16Array(kept)
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  add({ rows, aux, inputs, bits, wide }: Bases, wires: Uint32Array, wiresAt: number, depth: number): void {
+    const { wires: wireCount } = this.template
+    const at = this.#count * (RECORD_HEAD + wireCount)
+    const words = this.#words
+    words[at] = rows
+    words[at + 1] = aux
+    words[at + 2] = inputs
+    words[at + 3] = bits
+    words[at + 4] = wide
+    for (let i = 0; i < wireCount; i++) words[at + RECORD_HEAD + i] = wires[wiresAt + i] as number
+    this.#depths[this.#count++] = depth
+    this.#deepest = Math.max(this.#deepest, depth)
+  }
+
+  /** By depth, with a counting sort that keeps the order within one. */
+  sorted(): TemplateInstances {
+    const { template, own } = this
     const recordWords = RECORD_HEAD + template.wires
-    const records = new Uint32Array(byDepth.reduce((sum, words) => sum + (words?.length ?? 0), 0))
-    const data: TemplateData = {
-      template,
-      recordWords,
-      records,
-      instances: records.length / recordWords,
-      rows: rowWords(template, own.rowOffsets),
-      rowCount: template.matrix.rows,
-      terms: termWords(template),
-      slots: Uint32Array.from(own.slots),
-      slotCount: own.slots.length / 2,
-      derives: own.derives,
+    const instances = this.#count
+    const starts = new Uint32Array(this.#deepest + 2)
+    for (const depth of this.#depths) starts[depth + 1] = (starts[depth + 1] as number) + 1
+    for (let depth = 0; depth <= this.#deepest; depth++)
+      starts[depth + 1] = (starts[depth + 1] as number) + (starts[depth] as number)
+    const batches: Batch[] = []
+    for (let depth = 0; depth <= this.#deepest; depth++) {
+      const [first, end] = [starts[depth] as number, starts[depth + 1] as number]
+      if (end > first) batches.push({ depth, first, count: end - first })
     }
-    templates.push(data)
-    let at = 0
-    for (const [depth, words] of byDepth.entries()) {
-      if (words === undefined) continue
-      records.set(words, at)
-      if (own.derives)
-        deriving.push({ template: data, depth, first: at / recordWords, count: words.length / recordWords })
-      at += words.length
-    }
-  }
-  deriving.sort((a, b) => a.depth - b.depth)
-  return { templates, deriving }
-}
-
-const partsOf = new WeakMap<Template, OwnParts>()
-
-function ownParts(template: Template): OwnParts {
-  const known = partsOf.get(template)
-  if (known !== undefined) return known
-  const rowOffsets: number[] = []
-  const slots: number[] = []
-  let derives = false
-  const at = { rows: 0, aux: 0, bits: 0, wide: 0 }
-  for (const step of template.steps) {
-    if (step.kind === 'rows') {
-      for (let i = 0; i < step.count; i++) rowOffsets[step.first + i] = at.rows++
-    } else if (step.kind === 'aux') {
-      for (let i = 0; i < step.count; i++, at.aux++) {
-        if (step.class === 'bit') slots.push(at.aux, BIT_SLOT + at.bits++)
-        else if (step.class === 'wide') slots.push(at.aux, at.wide++)
-        else derives = true
+    let records = this.#words
+    if (batches.length > 1) {
+      records = new Uint32Array(this.#words.length)
+      const next = starts.slice()
+      for (let i = 0; i < instances; i++) {
+        const depth = this.#depths[i] as number
+        const to = next[depth] as number
+        next[depth] = to + 1
+        const from = i * recordWords
+        for (let k = 0; k < recordWords; k++) records[to * recordWords + k] = this.#words[from + k] as number
       }
-    } else if (step.kind === 'child') {
-      const { totals } = step.template
-      at.rows += totals.rows
-      at.aux += totals.aux
-      at.bits += totals.bits
-      at.wide += totals.wide
     }
+    return { template, own, recordWords, records, instances, batches }
   }
-  const present = rowOffsets.length > 0 || slots.length > 0 || derives
-  const parts = { rowOffsets, slots, derives, present }
-  partsOf.set(template, parts)
-  return parts
 }
 
-/**
- * Records an instance and those inside it.
- * @param wires places in z
- * @param wireDepths depth of each wire's value; sent values have depth −1
- * @returns the greatest depth of a value in the instance
- */
-function visit(
-  template: Template,
-  bases: Bases,
-  wires: readonly number[],
-  wireDepths: readonly number[],
-  collected: Map<Template, Collected>,
-): number {
-  const own = ownParts(template)
-  let deepest = -1
-  let ownDepth = -1
-  for (const depth of wireDepths) ownDepth = Math.max(ownDepth, depth)
-  // Children by the aux range they take, to find the depth of what a later one reads.
-  const children: { readonly end: number; readonly start: number; readonly depth: number }[] = []
-  const at: Bases = { ...bases }
-  const resolve = (variable: Variable): { place: number; depth: number } => {
-    if (variable === ONE) return { place: 0, depth: -1 }
+/** A stack of numbers that several recursions share. */
+class Stack {
+  words: Int32Array = new Int32Array(1024)
+  top = 0
+
+  push(value: number): void {
+    if (this.top === this.words.length) {
+      const grown = new Int32Array(2 * this.words.length)
+      grown.set(this.words)
+      this.words = grown
+    }
+    this.words[this.top++] = value
+  }
+}
+
+class InstanceWalk {
+  readonly #records = new Map<Template, Records>()
+  readonly #ended: Records[] = []
+  /** Wires of the instances that are open, as places in z, and the depth of each one's value; sent values have depth −1. */
+  #wires = new Uint32Array(1024)
+  #wireDepths = new Int32Array(1024)
+  #wiresTop = 0
+  /** Aux ranges of the children so far of the instances that are open, to find the depth of what a later one reads. */
+  readonly #starts = new Stack()
+  readonly #ends = new Stack()
+  readonly #depths = new Stack()
+
+  constructor(root: Template) {
+    for (const [template, count] of templateCounts(root)) this.#records.set(template, new Records(template, count))
+  }
+
+  collected(): TemplateInstances[] {
+    return this.#ended.map((records) => records.sorted())
+  }
+
+  /**
+   * Records an instance and those inside it. Its wires are the last ones on the stack.
+   * @returns the greatest depth of a value in the instance
+   */
+  visit(template: Template, bases: Bases): number {
+    const records = this.#records.get(template) as Records
+    const wiresAt = this.#wiresTop - template.wires
+    const firstChild = this.#starts.top
+    let deepest = -1
+    let { rows, aux, inputs, bits, wide } = bases
+    for (const step of template.steps) {
+      if (step.kind === 'rows') rows += step.count
+      else if (step.kind === 'input') inputs += step.count
+      else if (step.kind === 'aux') {
+        aux += step.count
+        if (step.class === 'bit') bits += step.count
+        else if (step.class === 'wide') wide += step.count
+      } else {
+        const { totals } = step.template
+        const top = this.#wiresTop
+        this.#reserveWires(step.wires.length)
+        for (const variable of step.wires) this.#pushWire(variable, bases, wiresAt, firstChild)
+        const depth = this.visit(step.template, { rows, aux, inputs, bits, wide })
+        this.#wiresTop = top
+        this.#starts.push(aux)
+        this.#ends.push(aux + totals.aux)
+        this.#depths.push(depth)
+        deepest = Math.max(deepest, depth)
+        rows += totals.rows
+        aux += totals.aux
+        inputs += totals.inputs
+        bits += totals.bits
+        wide += totals.wide
+      }
+    }
+    for (const stack of [this.#starts, this.#ends, this.#depths]) stack.top = firstChild
+    const { present, derives } = records.own
+    if (!present) return deepest
+    let depth = 0
+    if (derives) {
+      // Own derived variables that read a child's come after it; those of a leaf, after its wires.
+      depth = deepest
+      for (let i = 0; i < template.wires; i++) depth = Math.max(depth, this.#wireDepths[wiresAt + i] as number)
+      depth++
+      deepest = depth
+    }
+    if (records.count === 0) this.#ended.push(records)
+    records.add(bases, this.#wires, wiresAt, depth)
+    return deepest
+  }
+
+  #reserveWires(count: number): void {
+    if (this.#wiresTop + count <= this.#wires.length) return
+    const [wires, depths] = [this.#wires, this.#wireDepths]
+    this.#wires = new Uint32Array(2 * (this.#wiresTop + count))
+    this.#wireDepths = new Int32Array(this.#wires.length)
+    this.#wires.set(wires)
+    this.#wireDepths.set(depths)
+  }
+
+  /** Resolves a variable of the instance whose wires begin at `wiresAt` and whose children at `firstChild`. */
+  #pushWire(variable: Variable, bases: Bases, wiresAt: number, firstChild: number): void {
     const number = variable & NUMBER_MASK
     const kind = (variable & KIND_MASK) >>> 0
+    let place = 0
+    let depth = -1
     if (kind === AUX) {
-      const place = bases.aux + number
-      const child = children.find(({ start, end }) => place >= start && place < end)
-      return { place, depth: child?.depth ?? -1 }
+      place = bases.aux + number
+      depth = this.#depthAt(place, firstChild)
+    } else if (kind === INPUT) place = bases.inputs + number
+    else if (variable !== ONE) {
+      place = this.#wires[wiresAt + number] as number
+      depth = this.#wireDepths[wiresAt + number] as number
     }
-    if (kind === INPUT) return { place: bases.inputs + number, depth: -1 }
-    return { place: wires[number] as number, depth: wireDepths[number] as number }
+    this.#wires[this.#wiresTop] = place
+    this.#wireDepths[this.#wiresTop++] = depth
   }
-  for (const step of template.steps) {
-    if (step.kind === 'rows') at.rows += step.count
-    else if (step.kind === 'input') at.inputs += step.count
-    else if (step.kind === 'aux') {
-      at.aux += step.count
-      if (step.class === 'bit') at.bits += step.count
-      if (step.class === 'wide') at.wide += step.count
-    } else {
-      const resolved = Array.from(step.wires, resolve)
-      const places = resolved.map(({ place }) => place)
-      const depths = resolved.map(({ depth }) => depth)
-      const depth = visit(step.template, { ...at }, places, depths, collected)
-      const { totals } = step.template
-      children.push({ start: at.aux, end: at.aux + totals.aux, depth })
-      deepest = Math.max(deepest, depth)
-      at.rows += totals.rows
-      at.aux += totals.aux
-      at.inputs += totals.inputs
-      at.bits += totals.bits
-      at.wide += totals.wide
-    }
-  }
-  if (own.present) {
-    // Own derived variables that read a child's come after it; those of a leaf, after its wires.
-    const depth = own.derives ? Math.max(ownDepth, deepest) + 1 : 0
-    let entry = collected.get(template)
-    if (entry === undefined) {
-      entry = { template, own, byDepth: [] }
-      collected.set(template, entry)
-    }
-    entry.byDepth[depth] ??= []
-    const words = entry.byDepth[depth] as number[]
-    words.push(bases.rows, bases.aux, bases.inputs, bases.bits, bases.wide, ...wires)
-    if (own.derives) deepest = Math.max(deepest, depth)
-  }
-  return deepest
-}
 
-function rowWords({ matrix }: Template, offsets: readonly number[]): Uint32Array {
-  const words = new Uint32Array(matrix.rows * ROW_WORDS)
-  for (let row = 0; row < matrix.rows; row++) {
-    const [a, b, c, end] = matrix.termStart.subarray(3 * row, 3 * row + 4) as unknown as [
-      number,
-      number,
-      number,
-      number,
-    ]
-    words.set(
-      [offsets[row] as number, rowPlan(matrix, row), a, b, c, end, matrix.defines[row] as number],
-      row * ROW_WORDS,
-    )
+  /** Depth of the child that an aux variable lies in; −1 between children. */
+  #depthAt(place: number, firstChild: number): number {
+    const starts = this.#starts.words
+    let [low, high] = [firstChild, this.#starts.top]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((starts[middle] as number) <= place) low = middle + 1
+      else high = middle
+    }
+    const child = low - 1
+    return child >= firstChild && place < (this.#ends.words[child] as number)
+      ? (this.#depths.words[child] as number)
+      : -1
   }
-  return words
-}
-
-function termWords({ matrix }: Template): Uint32Array {
-  const words = new Uint32Array(2 * matrix.termVariable.length)
-  for (const [t, variable] of matrix.termVariable.entries()) {
-    words[2 * t] = variable
-    words[2 * t + 1] = matrix.termCoefficient[t] as number
-  }
-  return words
 }

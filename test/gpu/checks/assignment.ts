@@ -1,42 +1,165 @@
-/** Assignments of real sectors: every aux variable as the bigint walk of the shape derives it, and h through the rows. */
+/** Assignments of real sectors: every aux variable as the bigint walk of the shape derives it, the scalars of each query, h. */
 import assert from 'node:assert/strict'
+import { testBit } from '../../../src/circuit/bit-array.ts'
 import { circuitShape } from '../../../src/circuit/circuit-shape.ts'
+import type { BitArray, CircuitShape, CompactWitness } from '../../../src/circuit/shape.ts'
 import { WasmPoseidonHasher } from '../../../src/cpu/poseidon.ts'
+import type { Query } from '../../../src/params/layout.ts'
 import { takeOver } from '../../../src/request/partitions.ts'
 import type { ProofRequest } from '../../../src/request/proof-request.ts'
 import { validateRequest } from '../../../src/request/validate.ts'
 import { checkAndSynthesize } from '../../../src/synthesis/synthesize.ts'
+import { assignmentBytes } from '../../../src/webgpu/assignment/assignment-bytes.ts'
 import { GpuAssignment } from '../../../src/webgpu/assignment/gpu-assignment.ts'
 import { GpuShape } from '../../../src/webgpu/assignment/gpu-shape.ts'
-import { assign } from '../../support/circuits.ts'
+import { ELEMENT_BYTES } from '../../../src/webgpu/elements.ts'
+import type { Gpu } from '../../../src/webgpu/gpu.ts'
+import { type Assignment, assign } from '../../support/circuits.ts'
 import { windowRequest } from '../../support/fixtures.ts'
-import { type Check, plainOf, readWords } from '../harness.ts'
+import { type Check, dirtyBuffer, plainOf, readWords, withDevice } from '../harness.ts'
 
 const run = { signal: new AbortController().signal, unit: () => {} }
 
-const derived =
-  (request: () => ProofRequest): Check =>
-  async (gpu) => {
-    const validated = validateRequest(request())
-    const shape = circuitShape(validated.circuitId)
-    const [partition] = await takeOver(validated)
-    assert(partition !== undefined)
-    const witness = await checkAndSynthesize(partition, new WasmPoseidonHasher(), run)
-    const used = gpu.usedBytes
-    const gpuShape = await GpuShape.load(gpu, shape)
-    const assignment = await GpuAssignment.create(gpu, gpuShape, witness, run)
-    const expected = assign(shape, witness)
-    const { buffer, first } = await assignment.scalars('l', 0, shape.aux)
-    const words = await readWords(gpu, buffer, 8 * (first + shape.aux))
-    for (let i = 0; i < shape.aux; i++) {
-      const at = 8 * (first + i)
-      assert.equal(plainOf(words.subarray(at, at + 8)), expected.aux[i], `aux variable ${i} of ${shape.circuitId}`)
+interface Partition {
+  readonly shape: CircuitShape
+  readonly witness: CompactWitness
+  readonly expected: Assignment
+}
+
+async function partitionOf(request: ProofRequest): Promise<Partition> {
+  const validated = validateRequest(request)
+  const shape = circuitShape(validated.circuitId)
+  const [partition] = await takeOver(validated)
+  assert(partition !== undefined)
+  const witness = await checkAndSynthesize(partition, new WasmPoseidonHasher(), run)
+  return { shape, witness, expected: assign(shape, witness) }
+}
+
+/** Leaves memory full of ones where the assignment will allocate: z and some polynomials. */
+async function dirty(gpu: Gpu, { inputs, aux, log2Domain }: CircuitShape, polynomials: number): Promise<void> {
+  const buffers: GPUBuffer[] = []
+  for (const count of [inputs + aux, ...Array<number>(polynomials).fill(2 ** log2Domain)]) {
+    const least = Math.min(count * ELEMENT_BYTES, gpu.bindingBytes)
+    for (let at = 0; at < count * ELEMENT_BYTES; at += least) {
+      buffers.push(await dirtyBuffer(gpu, Math.min(least, count * ELEMENT_BYTES - at), 'dirty'))
     }
+  }
+  for (const buffer of buffers) gpu.release(buffer)
+}
+
+/** Scalars of a range, a few at a time: there may be little memory. */
+async function readScalars(
+  gpu: Gpu,
+  assignment: GpuAssignment,
+  query: Query,
+  first: number,
+  count: number,
+): Promise<bigint[]> {
+  const values: bigint[] = []
+  while (values.length < count) {
+    const part = Math.min(4000, count - values.length)
+    const scalars = await assignment.scalars(query, first + values.length, part)
+    await scalars.ready
+    const words = await readWords(gpu, scalars.buffer, 8 * (scalars.first + part))
+    scalars.release()
+    for (let i = scalars.first; i < scalars.first + part; i++) values.push(plainOf(words.subarray(8 * i, 8 * i + 8)))
+  }
+  return values
+}
+
+/** What the scalars of a query are, by the density bit of each aux variable. */
+function dense(inputs: readonly bigint[], bits: BitArray, aux: readonly bigint[]): bigint[] {
+  const words = new Uint32Array(bits.buffer, bits.byteOffset, bits.byteLength / 4)
+  return [...inputs, ...aux.filter((_, i) => testBit(words, i))]
+}
+
+async function checkQueries(gpu: Gpu, assignment: GpuAssignment, { shape, expected }: Partition): Promise<void> {
+  const { density } = shape
+  const queries: Partial<Record<Query, bigint[]>> = {
+    l: [...expected.aux],
+    a: dense(expected.inputs, density.aAux, expected.aux),
+    b_g1: dense(expected.inputs.slice(0, 1), density.bAux, expected.aux),
+  }
+  for (const [query, values] of Object.entries(queries) as [Query, bigint[]][]) {
+    // All of them; then within, across a block of the density and the end of the inputs, one, and the last ones.
+    const n = values.length
+    for (const [first, count] of [
+      [0, n],
+      [3, 1500],
+      [1, 1],
+      [n - 1030, 1030],
+      [n - 1, 1],
+    ] as const) {
+      const got = await readScalars(gpu, assignment, query, first, count)
+      for (const [i, value] of got.entries()) {
+        assert.equal(value, values[first + i], `scalar ${first + i} of query ${query}, ${shape.circuitId}`)
+      }
+    }
+  }
+}
+
+/** Assigns, compares every scalar, divides. @returns h */
+async function checkAssignment(gpu: Gpu, partition: Partition, givesWay = false): Promise<bigint[]> {
+  const { shape, witness } = partition
+  const used = gpu.usedBytes
+  const plan = assignmentBytes(shape, gpu.bindingBytes)
+  const gpuShape = await GpuShape.load(gpu, shape)
+  assert.equal(gpu.usedBytes - used, plan.shape, 'bytes of the shape')
+  await dirty(gpu, shape, givesWay ? 2 : 3)
+  const loaded = gpu.usedBytes
+  let peak = 0
+  gpu.onUnit = () => {
+    peak = Math.max(peak, gpu.usedBytes - loaded)
+  }
+  const within = (bytes: number, phase: string): void => {
+    // What is planned for parameters of units may be in use or not.
+    assert(peak <= bytes && peak >= bytes - 65_536, `${phase}: ${peak} bytes where ${bytes} were planned`)
+    peak = 0
+  }
+  const h: bigint[] = []
+  try {
+    const assignment = await GpuAssignment.create(gpu, gpuShape, witness, run)
+    within(plan.assign, 'assign')
+    // Where z has to give way, there is no memory for their scalars either.
+    if (!givesWay) await checkQueries(gpu, assignment, partition)
+    peak = 0
+    await assignment.quotient(run)
+    within(givesWay ? plan.quotient : plan.quotientWithValues, 'quotient')
+    assert(gpu.usedBytes - loaded <= plan.sums, 'bytes left for sums')
+    await checkQueries(gpu, assignment, partition)
+    const domain = 2 ** shape.log2Domain
+    h.push(...(await readScalars(gpu, assignment, 'h', 0, domain - 1)))
+    const [from, count] = [Math.floor(domain / 2) - 5, 10]
+    assert.deepEqual(await readScalars(gpu, assignment, 'h', from, count), h.slice(from, from + count))
     assignment.release()
+  } finally {
+    gpu.onUnit = undefined
     gpuShape.release()
-    assert.equal(gpu.usedBytes, used, 'every buffer is released')
+  }
+  assert.equal(gpu.usedBytes, used, 'every buffer is released')
+  return h
+}
+
+/** Polynomials over four shards and values over three, the last of them short; with memory for z in the quotient, and without. */
+const sharded =
+  (request: () => ProofRequest, log2: number): Check =>
+  async (gpu) => {
+    const partition = await partitionOf(request())
+    const h = await checkAssignment(gpu, partition)
+    const bindingBytes = ELEMENT_BYTES * 2 ** log2
+    const plan = assignmentBytes(partition.shape, bindingBytes)
+    const memoryBytes = plan.shape + plan.quotientWithValues + 2 ** 20
+    const ballast = memoryBytes - plan.shape - Math.max(plan.assign, plan.quotient)
+    await withDevice(gpu, { bindingBytes, memoryBytes }, async (small) => {
+      assert.deepEqual(await checkAssignment(small, partition), h)
+      small.trim()
+      // Sizes are rounded up to an eighth of their power of two.
+      const buffer = await small.allocate((7 / 8) * ballast, 'ballast')
+      assert.deepEqual(await checkAssignment(small, partition, true), h)
+      small.release(buffer)
+    })
   }
 
 export const assignmentChecks: Record<string, Check> = {
-  'assignment of wpost-2k': derived(windowRequest),
+  'assignment of wpost-2k': sharded(windowRequest, 13),
 }
