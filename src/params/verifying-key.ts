@@ -90,3 +90,26 @@ export function parseVerifyingKey(bytes: Uint8Array, options: ParseVerifyingKeyO
   }
   return { ...head, ic, inputs }
 }
+
+/**
+ * The bytes of a key from the points that a set-up makes.
+ * @param g1 alpha, beta, delta, then ic, uncompressed big-endian
+ * @param g2 beta, gamma, delta
+ */
+export function joinVerifyingKey(g1: Uint8Array, g2: Uint8Array): Uint8Array {
+  const inputs = g1.length / G1_BYTES - 3
+  const bytes = new Uint8Array(VK_HEADER_BYTES + inputs * G1_BYTES)
+  let at = 0
+  const put = (part: Uint8Array): void => {
+    bytes.set(part, at)
+    at += part.length
+  }
+  put(g1.subarray(0, 2 * G1_BYTES))
+  put(g2.subarray(0, 2 * G2_BYTES))
+  put(g1.subarray(2 * G1_BYTES, 3 * G1_BYTES))
+  put(g2.subarray(2 * G2_BYTES))
+  new DataView(bytes.buffer).setUint32(at, inputs, false)
+  at += 4
+  put(g1.subarray(3 * G1_BYTES))
+  return bytes
+}

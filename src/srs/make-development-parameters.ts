@@ -9,8 +9,9 @@ import { bytesDigest, rememberDigest } from '../params/digest.ts'
 import { paramsLayout } from '../params/layout.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
 import { requireSpace, withinSpace } from './disk-space.ts'
+import { setupFromScalars } from './setup-from-scalars.ts'
 import { drawToxicWaste } from './toxic-waste.ts'
-import { type WrittenParameters, writeParameters } from './write-parameters.ts'
+import { type SetupPoints, type WrittenParameters, writeParameters } from './write-parameters.ts'
 
 /** Paths of what a set-up writes. Survives structured clone. */
 export interface DevelopmentFiles {
@@ -80,23 +81,23 @@ export async function makeDevelopmentParameters(
   const { fileBytes } = paramsLayout(shape)
   await requireSpace(files.paramsFile, fileBytes)
   try {
-    const scalars = await wasmSetupScalars(shape, toxic, {
+    const setup = await openSetup(device, shape, toxic, {
       signal: run.signal,
       unit: (share) => run.unit(SCALARS_SHARE * share),
     })
-    const handle = await open(temporary.paramsFile, 'wx')
-    const points: Run = {
-      signal: run.signal,
-      unit: (share) => run.unit(SCALARS_SHARE + (1 - SCALARS_SHARE) * share),
-    }
     const written = await (async () => {
+      const handle = await open(temporary.paramsFile, 'wx')
       try {
-        const write = (): Promise<WrittenParameters> => writeParameters(device, shape, toxic, scalars, handle, points)
+        const points: Run = {
+          signal: run.signal,
+          unit: (share) => run.unit(SCALARS_SHARE + (1 - SCALARS_SHARE) * share),
+        }
+        const write = (): Promise<WrittenParameters> => writeParameters(setup, device.kind, shape, handle, points)
         return await withinSpace(files.paramsFile, fileBytes, write)
       } finally {
         await handle.close()
       }
-    })()
+    })().finally(() => setup.release())
     const marker = makeMarker({
       circuit_id: shape.circuitId,
       circuit_fingerprint: shapeFingerprint(shape),
@@ -118,5 +119,19 @@ export async function makeDevelopmentParameters(
     run.unit(1)
   } finally {
     await removeFiles(temporary)
+  }
+}
+
+/** On the device where it can do that; else the scalars come from WebAssembly. */
+async function openSetup(
+  device: ProvingDevice,
+  shape: CircuitShape,
+  toxic: ToxicWaste,
+  run: Run,
+): Promise<SetupPoints & { release(): void }> {
+  if (device.openSetup !== undefined) return await device.openSetup(shape, toxic, run)
+  return {
+    ...(await setupFromScalars(device, toxic, await wasmSetupScalars(shape, toxic, run), run)),
+    release: () => {},
   }
 }

@@ -2,17 +2,11 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import type { CircuitShape } from '../circuit/shape.ts'
-import { FR_BYTES, frToBytes } from '../field/fr.ts'
-import type { ProvingDevice, Run } from '../groth16/proving-device.ts'
-import { G1_BYTES, G2_BYTES, paramsLayout, QUERIES, QUERY_GROUP, type Query } from '../params/layout.ts'
-import type { ToxicScalars, ToxicWaste } from '../params/toxic-waste.ts'
+import type { DeviceSetup, ProvingDevice, Run } from '../groth16/proving-device.ts'
+import { paramsLayout, QUERIES, QUERY_GROUP } from '../params/layout.ts'
 
-/** Scalars of every query, 32 bytes little-endian each. */
-export interface SetupScalars {
-  readonly ic: Uint8Array
-  /** Those of the points `first` up to `first + count`. */
-  query(query: Query, first: number, count: number): Uint8Array
-}
+/** What a set-up gives, wherever its points are made. */
+export type SetupPoints = Pick<DeviceSetup, 'verifyingKey' | 'encoded'>
 
 export interface WrittenParameters {
   readonly verifyingKey: Uint8Array
@@ -21,74 +15,58 @@ export interface WrittenParameters {
   readonly paramsDigest: string
 }
 
-/** Points made and written at once: 25 MB of G1, 50 MB of G2. */
-const CHUNK_POINTS = 2 ** 18
+/** Bytes made and written at once. */
+const CHUNK_BYTES: Readonly<Record<ProvingDevice['kind'], number>> = { cpu: 24 * 2 ** 20, webgpu: 96 * 2 ** 20 }
 
 /** A multiple in G2 takes about three times as long. */
 const COST = { g1: 1, g2: 3 } as const
 
 /**
+ * @param kind of the device that makes the points
  * @param handle an empty file, open for writing
  * @throws `run.signal.reason` once the signal aborts
  */
 export async function writeParameters(
-  device: ProvingDevice,
+  setup: SetupPoints,
+  kind: ProvingDevice['kind'],
   shape: CircuitShape,
-  toxic: ToxicWaste,
-  scalars: SetupScalars,
   handle: FileHandle,
   run: Run,
 ): Promise<WrittenParameters> {
   const layout = paramsLayout(shape)
-  const keyCost = (3 + layout.icLength) * COST.g1 + 3 * COST.g2
-  const total = QUERIES.reduce((sum, query) => sum + layout.queries[query].points * COST[QUERY_GROUP[query]], keyCost)
+  const total = QUERIES.reduce((sum, query) => sum + layout.queries[query].points * COST[QUERY_GROUP[query]], 0)
   let done = 0
   const output = new HashingWriter(handle)
-
-  const multiples = async (group: 'g1' | 'g2', of: Uint8Array): Promise<Uint8Array> => {
-    const count = of.length / FR_BYTES
-    const out = new Uint8Array(count * (group === 'g1' ? G1_BYTES : G2_BYTES))
-    const cost = count * COST[group]
-    const unit = (share: number): void => run.unit(Math.min(1, (done + share * cost) / total))
-    await device.fixedBaseMultiples(group, toxic[group], of, out, { signal: run.signal, unit })
-    done += cost
-    return out
+  // While a chunk is written, the next one is made.
+  let written = output.write(setup.verifyingKey)
+  const write = (bytes: Uint8Array): void => {
+    written = written.then(() => output.write(bytes))
+    // Awaited with the next chunk; a failure before that must not count as unhandled.
+    written.catch(() => {})
   }
-
-  const verifyingKey = await makeVerifyingKey(toxic, scalars.ic, multiples)
-  await output.write(verifyingKey)
-  for (const query of QUERIES) {
-    const { points } = layout.queries[query]
-    await output.write(uint32(points))
-    for (let first = 0; first < points; first += CHUNK_POINTS) {
-      run.signal.throwIfAborted()
-      const count = Math.min(CHUNK_POINTS, points - first)
-      await output.write(await multiples(QUERY_GROUP[query], scalars.query(query, first, count)))
+  try {
+    for (const query of QUERIES) {
+      const { points, pointBytes } = layout.queries[query]
+      write(uint32(points))
+      const most = Math.floor(CHUNK_BYTES[kind] / pointBytes)
+      for (let first = 0; first < points; first += most) {
+        run.signal.throwIfAborted()
+        const count = Math.min(most, points - first)
+        const cost = count * COST[QUERY_GROUP[query]]
+        const unit = (share: number): void => run.unit(Math.min(1, (done + share * cost) / total))
+        const chunk = await setup.encoded({ query, first, count }, { signal: run.signal, unit })
+        done += cost
+        await written
+        write(chunk)
+      }
     }
+    await written
+  } finally {
+    // The caller closes the file.
+    await written.catch(() => {})
   }
   if (output.bytes !== layout.fileBytes) throw new Error(`wrote ${output.bytes} bytes instead of ${layout.fileBytes}`)
-  return { verifyingKey, paramsBytes: output.bytes, paramsDigest: output.digest() }
-}
-
-/** alpha_g1 · beta_g1 · beta_g2 · gamma_g2 · delta_g1 · delta_g2 · count of ic · ic */
-async function makeVerifyingKey(
-  { alpha, beta, gamma, delta }: ToxicScalars,
-  ic: Uint8Array,
-  multiples: (group: 'g1' | 'g2', scalars: Uint8Array) => Promise<Uint8Array>,
-): Promise<Uint8Array> {
-  const joined = (...values: bigint[]): Uint8Array => Buffer.concat(values.map(frToBytes))
-  const g1 = await multiples('g1', Buffer.concat([joined(alpha, beta, delta), ic]))
-  const g2 = await multiples('g2', joined(beta, gamma, delta))
-  return new Uint8Array(
-    Buffer.concat([
-      g1.subarray(0, 2 * G1_BYTES),
-      g2.subarray(0, 2 * G2_BYTES),
-      g1.subarray(2 * G1_BYTES, 3 * G1_BYTES),
-      g2.subarray(2 * G2_BYTES),
-      uint32(ic.length / FR_BYTES),
-      g1.subarray(3 * G1_BYTES),
-    ]),
-  )
+  return { verifyingKey: setup.verifyingKey, paramsBytes: output.bytes, paramsDigest: output.digest() }
 }
 
 function uint32(value: number): Uint8Array {

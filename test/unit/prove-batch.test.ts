@@ -12,12 +12,13 @@ import { decodeProof } from '../../src/groth16/proof.ts'
 import { proveBatch } from '../../src/groth16/prove-batch.ts'
 import type { Run } from '../../src/groth16/proving-device.ts'
 import { SrsPoints } from '../../src/groth16/srs-points.ts'
-import type { ToxicWaste } from '../../src/params/toxic-waste.ts'
 import { prepareVerifyingKey, verifyProofs } from '../../src/groth16/verify.ts'
 import { shapeFingerprint } from '../../src/params/development-marker.ts'
 import { bytesDigest } from '../../src/params/digest.ts'
 import { paramsLayout } from '../../src/params/layout.ts'
 import { SrsFile } from '../../src/params/srs-file.ts'
+import type { ToxicWaste } from '../../src/params/toxic-waste.ts'
+import { setupFromScalars } from '../../src/srs/setup-from-scalars.ts'
 import { writeParameters } from '../../src/srs/write-parameters.ts'
 import { completeAssignment, ReferenceDevice, type ReferenceDeviceOptions } from '../support/reference-device.ts'
 import { referenceSetupScalars } from '../support/reference-setup.ts'
@@ -50,14 +51,8 @@ beforeAll(async () => {
   const handle = await open(paramsFile, 'w')
   const shares: number[] = []
   const run = { signal: idle.signal, unit: (share: number) => void shares.push(share) }
-  const written = await writeParameters(
-    new ReferenceDevice(),
-    shape,
-    toxic,
-    referenceSetupScalars(shape, toxic),
-    handle,
-    run,
-  )
+  const setup = await setupFromScalars(new ReferenceDevice(), toxic, referenceSetupScalars(shape, toxic), idle)
+  const written = await writeParameters(setup, 'cpu', shape, handle, run)
   await handle.close()
   await writeFile(vkFile, written.verifyingKey)
   digests = { paramsDigest: written.paramsDigest, vkDigest: bytesDigest(written.verifyingKey) }

@@ -5,8 +5,9 @@
 import type { CircuitShape } from '../../circuit/shape.ts'
 import { FR_BYTES, frWriteBytes } from '../../field/fr.ts'
 import type { DevicePoints, DeviceSetup, Run } from '../../groth16/proving-device.ts'
-import { G1_BYTES, G2_BYTES, type PointRange, paramsLayout, QUERIES, QUERY_GROUP } from '../../params/layout.ts'
+import { type PointRange, paramsLayout, QUERIES, QUERY_GROUP } from '../../params/layout.ts'
 import type { ToxicWaste } from '../../params/toxic-waste.ts'
+import { joinVerifyingKey } from '../../params/verifying-key.ts'
 import { BufferSet } from '../buffer-set.ts'
 import { type Group, POINT_BYTES } from '../curve/batch-affine.ts'
 import { exportPoints, FIXED_BASE_KERNELS, FixedBase } from '../curve/fixed-base.ts'
@@ -133,7 +134,6 @@ export class GpuSetup implements DeviceSetup {
   }
 }
 
-/** alpha_g1 · beta_g1 · beta_g2 · gamma_g2 · delta_g1 · delta_g2 · count of ic · ic, as in a `.vk` file. */
 async function makeVerifyingKey(
   gpu: Gpu,
   { inputs }: CircuitShape,
@@ -165,16 +165,5 @@ async function makeVerifyingKey(
   }
   const g1 = await multiples('g1', [alpha, beta, delta], inputs)
   const g2 = await multiples('g2', [beta, gamma, delta], 0)
-  const count = new Uint8Array(4)
-  new DataView(count.buffer).setUint32(0, inputs, false)
-  return new Uint8Array(
-    Buffer.concat([
-      g1.subarray(0, 2 * G1_BYTES),
-      g2.subarray(0, 2 * G2_BYTES),
-      g1.subarray(2 * G1_BYTES, 3 * G1_BYTES),
-      g2.subarray(2 * G2_BYTES),
-      count,
-      g1.subarray(3 * G1_BYTES),
-    ]),
-  )
+  return joinVerifyingKey(g1, g2)
 }
