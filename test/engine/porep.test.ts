@@ -54,6 +54,15 @@ describe('a seal', () => {
     ])
   })
 
+  test('scenario 26: whose proof is wrong is proved anew; it is never returned', async () => {
+    const machine = new FakeMachine().fail('prove', 1, { kind: 'wrong' })
+    const engine = await startEngine(machine)
+    const seen = recordEvents(engine)
+    expect((await engine.prove(porepRequest())).verified).toBe(true)
+    expect(seen.filter((event) => event.startsWith('verifyFailed'))).toEqual(['verifyFailed 0'])
+    expect(machine.calls('prove')).toBe(2)
+  })
+
   test('with a fault is refused before it is queued where no hash is needed, else before a device sees it', async () => {
     const machine = new FakeMachine()
     const engine = await startEngine(machine)

@@ -4,10 +4,12 @@
  */
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nodeFlags } from '../../scripts/node-flags.js'
+import { bytesFor } from '../support/budget.ts'
 import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
 
 const child = fileURLToPath(new URL('../support/engine-child.js', import.meta.url))
@@ -16,9 +18,16 @@ const directory = temporaryDirectory()
 const cache = join(directory, 'cache')
 
 // biome-ignore lint/suspicious/noExplicitAny: each scenario has its own form, and tests check what they read
-async function run(scenario: string, folder = 'window', flags: string[] = nodeFlags()): Promise<any> {
+type ScenarioResult = any
+
+async function run(
+  scenario: string,
+  folder = 'window',
+  flags = nodeFlags(),
+  variables: NodeJS.ProcessEnv = {},
+): Promise<ScenarioResult> {
   const before = readdirSync(directory)
-  const env = { ...process.env, XDG_CACHE_HOME: cache }
+  const env = { ...process.env, XDG_CACHE_HOME: cache, ...variables }
   const started = spawn(process.execPath, [...flags, child, scenario, directory, vectors(folder)], { env })
   let [output, errors] = ['', '']
   started.stdout.on('data', (data) => {
@@ -98,6 +107,16 @@ describe('a process of its own', () => {
     expect(srs).toMatchObject([{ circuitId: 'wpost-2k', development: true }])
     expect(warm).toMatchObject([{ circuitId: 'wpost-2k', available: true }])
     expect(timings.srsLoadMs).toBeLessThan(1_000)
+  })
+
+  test('scenarios 1 and 5: proves two jobs of two partitions one after another in a budget for one partition', async () => {
+    const totalBytes = bytesFor('wpost-2k', availableParallelism())
+    const result = await run('two-jobs', 'window-3', nodeFlags(), { WGZK_TEST_BYTES: String(totalBytes) })
+    expect(result.order).toEqual(result.arrived.flatMap((name: string) => [`${name} 0`, `${name} 1`]))
+    expect(result.verified).toEqual([true, true])
+    expect(result.most).toBeGreaterThan(totalBytes / 2)
+    expect(result.most).toBeLessThanOrEqual(totalBytes)
+    expect(result.usedBytes).toBe(0)
   })
 
   test('gives up while it is created, and ends', async () => {

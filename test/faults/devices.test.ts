@@ -131,7 +131,10 @@ describe('a device that fails again and again', () => {
   })
 })
 
-test('scenario 26: a wrong proof is told of and made anew on another device', async () => {
+test.each([
+  ['WindowPoSt', windowRequest],
+  ['WinningPoSt', winningRequest],
+] as const)('scenario 26: a wrong proof of a %s is told of and made anew on another device', async (_, request) => {
   const machine = new FakeMachine({ devices: 2 }).fail('prove', 1, { kind: 'wrong' })
   const engine = await value(machine.engine())
   const wrong: number[] = []
@@ -140,7 +143,7 @@ test('scenario 26: a wrong proof is told of and made anew on another device', as
   engine.on('partition', ({ state, gpu }) => {
     if (state === 'gpu') taken.push(gpu)
   })
-  expect((await value(engine.prove(windowRequest()))).verified).toBe(true)
+  expect((await value(engine.prove(request()))).verified).toBe(true)
   expect([wrong, taken]).toEqual([[0], [0, 1]])
   await outcome(engine.close())
 })

@@ -2,8 +2,10 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
+import { ProcessLink } from '../../src/device/process-link.ts'
 import { WorkerLink } from '../../src/device/worker-link.ts'
 import { GpuUnavailableError, InvalidRequestError, WorkerExitedError } from '../../src/errors.ts'
+import type { Run } from '../../src/groth16/proving-device.ts'
 import { proverErrorOf } from '../support/expect-error.ts'
 import { delay, FakeMachine, recordEvents } from '../support/fake-device.ts'
 import type { FaultFunctions } from '../support/fault-worker.js'
@@ -93,9 +95,71 @@ describe('WorkerLink', () => {
     await link.terminate()
   })
 
+  test('case 24: a call settles though its link is collected meanwhile, and rejects when the thread is ended', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect: () => void = runInNewContext('gc')
+    const counting = open().call('count', { units: 20, unitMs: 5 })
+    for (let k = 0; k < 5; k++) {
+      await delay(10)
+      collect()
+    }
+    expect(await counting).toBeUndefined()
+    const link = open()
+    const calls = [1, 2].map(() => proverErrorOf(() => link.call('count', { units: 1000, unitMs: 5 })))
+    await delay(20)
+    const from = performance.now()
+    await link.terminate()
+    expect((await Promise.all(calls)).map(({ code }) => code)).toEqual(['ERR_WORKER_EXITED', 'ERR_WORKER_EXITED'])
+    expect(performance.now() - from).toBeLessThan(1_000)
+  })
+
   test('a file that is not there', async () => {
     const link = new WorkerLink<FaultFunctions>(new URL('./none.js', import.meta.url), 'none', undefined)
     await expect(link.call('echo', {})).rejects.toBeInstanceOf(WorkerExitedError)
+  })
+})
+
+describe('ProcessLink', () => {
+  type Functions = Pick<FaultFunctions, 'echo' | 'count' | 'remark'> & {
+    readonly crash: (signal: string, run: Run) => Promise<void>
+  }
+  const file = new URL('../support/fault-process.js', import.meta.url)
+  const start = (): ProcessLink<Functions> => new ProcessLink<Functions>(file, 'fault')
+
+  test.each(['SIGSEGV', 'SIGABRT', 'SIGKILL'])(
+    'case 40: a process that ends by %s rejects its calls by that name, and harms neither this one nor the next',
+    async (signal) => {
+      const link = start()
+      const counting = proverErrorOf(() => link.call('count', { units: 1000, unitMs: 5 }))
+      const crashed = await proverErrorOf(() => link.call('crash', signal))
+      for (const error of [crashed, await counting]) {
+        expect(error).toBeInstanceOf(WorkerExitedError)
+        expect(error.message).toContain(`was ended by ${signal}`)
+        // Its last words.
+        expect(error.message).toContain('memory was not to be read')
+      }
+      await expect(link.call('echo', {})).rejects.toBeInstanceOf(WorkerExitedError)
+      await link.terminate()
+      const next = start()
+      expect(await next.call('echo', { big: 3n })).toEqual({ big: 3n })
+      await next.terminate()
+    },
+  )
+
+  test('remarks and progress come back, an abort goes out, and terminate rejects what is in flight', async () => {
+    const link = start()
+    const notes: string[] = []
+    const shares: number[] = []
+    await link.call('remark', 'no room', { onNote: (message) => notes.push(message) })
+    await link.call('count', { units: 5, unitMs: 30 }, { onProgress: (share) => shares.push(share) })
+    expect([notes, shares.length > 2]).toEqual([['no room'], true])
+    const abort = new AbortController()
+    const counting = link.call('count', { units: 1000, unitMs: 5 }, { signal: abort.signal })
+    abort.abort('enough')
+    await expect(counting).rejects.toBe('enough')
+    const last = proverErrorOf(() => link.call('count', { units: 1000, unitMs: 5 }))
+    await link.terminate()
+    expect((await last).code).toBe('ERR_WORKER_EXITED')
   })
 })
 

@@ -116,6 +116,23 @@ const scenarios = {
     await engine[Symbol.asyncDispose]()
     return { srs, timings, warm }
   },
+  /** Two jobs at once in a budget for one partition. */
+  async 'two-jobs'() {
+    const engine = await Engine.create({ ...options, memory: { totalBytes: Number(process.env.WGZK_TEST_BYTES) } })
+    const order = []
+    let most = 0
+    engine.on('partition', ({ job, index, state }) => {
+      if (state === 'synthesizing') order.push(`${job.requestId} ${index}`)
+      most = Math.max(most, engine.status().memory.usedBytes)
+    })
+    const arrived = []
+    engine.on('queued', ({ job }) => arrived.push(job.requestId))
+    const results = await Promise.all(['a', 'b'].map((requestId) => engine.prove({ ...request, requestId })))
+    const verified = []
+    for (const { proof } of results) verified.push(await verifyProof(request, proof, options))
+    await engine.close()
+    return { order, arrived, verified, most, usedBytes: engine.status().memory.usedBytes }
+  },
   async 'create-aborted'() {
     const abort = new AbortController()
     setTimeout(() => abort.abort(new Error('never mind')), 20)

@@ -36,6 +36,18 @@ describe('without a GPU', () => {
     expect((await plan({})).standIn).toBeUndefined()
   })
 
+  test('case 19: with the CPU alone no adapter is ever looked for', async () => {
+    const looked: string[] = []
+    const list = async (): Promise<AdapterList> => {
+      looked.push('looked')
+      return NONE
+    }
+    await planDevices(resolveOptions({ gpu: { devices: 'cpu' } }), undefined, list)
+    expect(looked).toEqual([])
+    await planDevices(resolveOptions({}), undefined, list)
+    expect(looked).toEqual(['looked'])
+  })
+
   test('a software adapter is named as the reason, and taken only if it is allowed', async () => {
     expect((await plan({}, SWIFTSHADER)).gpuUnavailable).toContain('SwiftShader Device, a software adapter')
     expect(await names({ allowSoftware: true }, SWIFTSHADER)).toEqual(['SwiftShader Device'])
