@@ -29,7 +29,7 @@ async function sums(group, logs) {
   for (const log2 of logs) {
     const n = 2 ** log2
     const count = Math.min(n, tile)
-    const chosen = windowBits({ group, count, bindingBytes: gpu.bindingBytes, roundCost: 2 ** 18 })
+    const chosen = windowBits({ group, count, bindingBytes: gpu.bindingBytes })
     const others = n > tile || process.argv.includes('--one-window') ? [] : [chosen - 2, chosen - 1]
     for (const window of [...others, chosen]) {
       const work = async () => {

@@ -1,5 +1,6 @@
 /** Points of both groups between noble's bigint arithmetic and the packed form of the shaders. */
 import { bls12_381 } from '@noble/curves/bls12-381.js'
+import { decodeSumG1, decodeSumG2 } from '../../src/curve/encoding.ts'
 import type { Group } from '../../src/webgpu/curve/batch-affine.ts'
 import { FQ, packMontgomery, unpackMontgomery } from '../../src/webgpu/prelude/digit-field.ts'
 import type { Random } from './harness.ts'
@@ -27,6 +28,10 @@ function fromNoble(point: InstanceType<typeof G1> | InstanceType<typeof G2>): Af
     ? [x, y as bigint]
     : [x.c0, x.c1, (y as { c0: bigint; c1: bigint }).c0, (y as { c0: bigint; c1: bigint }).c1]
 }
+
+/** The point of an encoded sum. */
+export const affineOf = (group: Group, bytes: Uint8Array): Affine =>
+  fromNoble(group === 'g1' ? (decodeSumG1(bytes) as never) : (decodeSumG2(bytes) as never))
 
 /** Σ k_i P_i, by noble. */
 export function referenceSum(

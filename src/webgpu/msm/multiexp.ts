@@ -26,8 +26,6 @@ export const multiexpKernels = (group: Group): readonly Kernel[] => [
   EXPORT_KERNEL,
 ]
 
-/** What a round costs however small it is, of a unit's work: 0.2 ms on a large card. */
-const ROUND_SHARE = 2 ** -7
 /** Share of a sum that is counting its entries, for progress. */
 const COUNTING_SHARE = 0.04
 
@@ -66,8 +64,7 @@ export async function multiexp(
   if (count > tile) return await tiled(gpu, group, points, scalars, first, count, run, options, tile)
   if (count === 0) return addSums(group, [])
   const { bindingBytes } = gpu
-  const roundCost = gpu.pace.limit * ROUND_SHARE
-  const plan = planMultiexp({ group, count, bindingBytes, memoryBytes: options.memoryBytes, roundCost }, options)
+  const plan = planMultiexp({ group, count, bindingBytes, memoryBytes: options.memoryBytes }, options)
   const { window, windows, runs, slicePairs } = plan
   await gpu.prepare(multiexpKernels(group))
   const set = new BufferSet(gpu)

@@ -22,6 +22,8 @@ const MOST_WINDOW = 20
 const MOST_SLICE: Readonly<Record<Group, number>> = { g1: 2 ** 24, g2: 2 ** 22 }
 /** Of the memory, what slices get at least. */
 const SLICE_SHARE = 0.1
+/** What a round costs however small it is, in additions: 0.2 ms on a large card, next to nothing on a slow one, which gets no long sums. */
+const MOST_ROUND_COST = 2 ** 18
 /** Allocations are rounded up by an eighth at most. */
 const ROUNDED = 9 / 8
 
@@ -33,8 +35,6 @@ export interface PlanInput {
   readonly bindingBytes: number
   /** Device memory for the work buffers. @default as much as is of use */
   readonly memoryBytes?: number | undefined
-  /** What a round costs however small it is, in additions. @default 0 */
-  readonly roundCost?: number | undefined
 }
 
 /** Overrides for tests and benches. */
@@ -70,16 +70,17 @@ const mostPairs = (windows: number, window: number, count: number): number =>
  * Additions of a sum with windows of so many bits: one an entry, two a bucket for the reduction, and what its rounds cost. The topmost window may be
  * left with a few bits only: then all points meet in few buckets, which take a round a bit of their number.
  */
-function cost({ count, roundCost = 0 }: PlanInput, window: number): number {
+function cost({ count }: PlanInput, window: number): number {
   const windows = windowsOf(window)
   const topBits = Math.max(0, SCALAR_BITS - 1 - (windows - 1) * window)
   const crowd = Math.max(1, count / 2 ** Math.min(topBits, window - 1))
-  return windows * (count + 2 * bucketsOfWindow(window)) + roundCost * (Math.ceil(Math.log2(crowd)) + window)
+  const ofRound = Math.min(MOST_ROUND_COST, count / 16)
+  return windows * (count + 2 * bucketsOfWindow(window)) + ofRound * (Math.ceil(Math.log2(crowd)) + window)
 }
 
 /** Whether a binding holds the sums of all buckets, and the ranks of all entries. */
 const windowFits = ({ group, count, bindingBytes }: PlanInput, window: number): boolean =>
-  windowsOf(window) * Math.max(bucketsOfWindow(window) * POINT_BYTES[group], 4 * count) <= bindingBytes
+  ROUNDED * windowsOf(window) * Math.max(bucketsOfWindow(window) * POINT_BYTES[group], 4 * count) <= bindingBytes
 
 /** Bits of a window: the cheapest that fits; undefined if none does. At least 4, so that the sums of a run of windows start where a binding may (256 bytes). */
 export function windowBits(input: PlanInput): number | undefined {

@@ -1,25 +1,17 @@
 import assert from 'node:assert/strict'
-import { decodeSumG1, decodeSumG2, encodeG1, encodeG2 } from '../../../src/curve/encoding.ts'
+import { encodeG1, encodeG2 } from '../../../src/curve/encoding.ts'
 import type { Group } from '../../../src/webgpu/curve/batch-affine.ts'
 import { importPoints } from '../../../src/webgpu/curve/import-points.ts'
 import { type MultiexpOptions, multiexp } from '../../../src/webgpu/msm/multiexp.ts'
 import { FR } from '../../../src/webgpu/prelude/digit-field.ts'
 import { bufferOf, type Check, dirtyBuffer, plainWords, Random, readWords } from '../harness.ts'
-import { type Affine, packPoints, randomPoints, referenceSum, toNoble, unpackPoints } from '../points.ts'
+import { type Affine, affineOf, packPoints, randomPoints, referenceSum, toNoble, unpackPoints } from '../points.ts'
+import { bitSumChecks, underStress } from './bit-sums.ts'
 
 const run = { signal: new AbortController().signal, unit: () => {} }
 
 const encoded = (group: Group, point: Affine): Uint8Array =>
   group === 'g1' ? encodeG1(toNoble('g1', point) as never) : encodeG2(toNoble('g2', point) as never)
-
-const affine = (group: Group, bytes: Uint8Array): Affine => {
-  const point = group === 'g1' ? decodeSumG1(bytes) : decodeSumG2(bytes)
-  if (point.is0()) return undefined
-  const { x, y } = point.toAffine() as { x: unknown; y: unknown }
-  return typeof x === 'bigint'
-    ? [x, y as bigint]
-    : [x, y].flatMap((element) => [(element as { c0: bigint }).c0, (element as { c1: bigint }).c1])
-}
 
 const r = FR.modulus
 const SCALARS: Record<string, (i: number, random: Random) => bigint> = {
@@ -35,9 +27,9 @@ const sum =
     group: Group,
     count: number,
     scalarsOf: string,
-    window: number,
-    slicePairs: number,
-    more: MultiexpOptions = {},
+    window: number | undefined,
+    slicePairs: number | undefined,
+    more: MultiexpOptions & { readonly bindingBytes?: number } = {},
   ): Check =>
   async (gpu) => {
     const random = new Random()
@@ -54,16 +46,15 @@ const sum =
     const pointBuffer = await bufferOf(gpu, packPoints(points, group), 'points')
     const scalarBuffer = await bufferOf(gpu, words, 'scalars')
     const used = gpu.usedBytes
-    const bytes = await multiexp(gpu, group, pointBuffer, scalarBuffer, skipped, count, run, {
-      window,
-      slicePairs,
-      ...more,
-    })
+    const { bindingBytes = Number.POSITIVE_INFINITY, ...others } = more
+    const bytes = await underStress(gpu, bindingBytes, () =>
+      multiexp(gpu, group, pointBuffer, scalarBuffer, skipped, count, run, { window, slicePairs, ...others }),
+    )
     assert.equal(gpu.usedBytes, used, 'every work buffer is released')
     gpu.release(pointBuffer)
     gpu.release(scalarBuffer)
     const terms = points.map((point, i) => ({ point, scalar: scalars[i + skipped] as bigint }))
-    assert.deepEqual(affine(group, bytes), referenceSum(group, terms))
+    assert.deepEqual(affineOf(group, bytes), referenceSum(group, terms))
   }
 
 const imports =
@@ -121,5 +112,8 @@ export const multiexpChecks: Record<string, Check> = {
   'g1: sum of 257 points': sum('g1', 257, 'random', 6, 4096),
   'g1: sum of 100 points in tiles of 32': sum('g1', 100, 'random', 4, 512, { tilePoints: 32 }),
   'g1: sum of 130 points, 10 windows at once': sum('g1', 130, 'random', 6, 512, { windowsAtOnce: 10 }),
+  'g1: sum of 300 points, small bindings': sum('g1', 300, 'random', undefined, undefined, { bindingBytes: 2 ** 16 }),
+  'g1: sum of 100 points, a window at a time': sum('g1', 100, 'edges', undefined, undefined, { memoryBytes: 2 ** 10 }),
   'g2: sum of 33 points': sum('g2', 33, 'edges', 4, 512),
+  ...bitSumChecks,
 }

@@ -1,0 +1,120 @@
+/** Sums over ranges of a query whose scalars are mostly bits, against bigints. */
+import assert from 'node:assert/strict'
+import type { Group } from '../../../src/webgpu/curve/batch-affine.ts'
+import type { Gpu } from '../../../src/webgpu/gpu.ts'
+import { QuerySum, type QuerySumOptions } from '../../../src/webgpu/msm/query-sum.ts'
+import { FR } from '../../../src/webgpu/prelude/digit-field.ts'
+import { bufferOf, type Check, plainWords, Random } from '../harness.ts'
+import { type Affine, affineOf, packPoints, randomPoints, referenceSum } from '../points.ts'
+
+const run = { signal: new AbortController().signal, unit: () => {} }
+const r = FR.modulus
+
+/**
+ * The work with every allocation filled with 0xFF first, and bindings of no more than so many bytes, as if the adapter had no larger ones.
+ */
+export async function underStress<T>(gpu: Gpu, bindingBytes: number, work: () => Promise<T>): Promise<T> {
+  const { bindingBytes: before, allocate, commands } = gpu
+  const stressed = gpu as { -readonly [K in keyof Gpu]: Gpu[K] }
+  stressed.bindingBytes = Math.min(before, bindingBytes)
+  stressed.allocate = async (bytes, label) => {
+    const buffer = await allocate.call(gpu, bytes, label)
+    await gpu.upload(buffer, 0, new Uint8Array(buffer.size).fill(0xff))
+    return buffer
+  }
+  stressed.commands = (label) => {
+    const recording = commands.call(gpu, label)
+    const dispatch = recording.dispatch
+    recording.dispatch = (kernel, data) => {
+      for (const range of data.buffers)
+        assert.ok(
+          range.size <= stressed.bindingBytes,
+          `${kernel.name} binds ${range.size} of ${stressed.bindingBytes} bytes`,
+        )
+      return dispatch.call(recording, kernel, data)
+    }
+    return recording
+  }
+  try {
+    return await work()
+  } finally {
+    stressed.bindingBytes = before
+    delete (stressed as Partial<Gpu>).allocate
+    delete (stressed as Partial<Gpu>).commands
+  }
+}
+
+const SCALARS: Record<string, (i: number, random: Random) => bigint> = {
+  'all 0': () => 0n,
+  'all 1': () => 1n,
+  'all wide': (_, random) => random.below(r),
+  // 2^32 and 2^224 have one word other than 0; r − 1 is −1.
+  mixed: (i, random) =>
+    [0n, 1n, 1n, 0n, random.below(r), 1n, 0n, 2n, 1n << 32n, 1n, 1n << 224n, r - 1n][i % 12] as bigint,
+  'one wide': (i, random) => (i === 70 ? random.below(r) : BigInt(random.integer(2))),
+  bits: (_, random) => BigInt(random.integer(2)),
+}
+
+const bitSum =
+  (
+    group: Group,
+    counts: readonly number[],
+    scalarsOf: string,
+    options: QuerySumOptions & { readonly bindingBytes?: number; readonly opposite?: boolean } = {},
+  ): Check =>
+  async (gpu) => {
+    const { bindingBytes = Number.POSITIVE_INFINITY, opposite = false, ...sumOptions } = options
+    const random = new Random()
+    const distinct = randomPoints(group, 30, random)
+    const point = (i: number): { point: Affine; sign: bigint } =>
+      // P, −P, Q, −Q, …: a sum of all is infinity, and so are sums of pairs.
+      opposite
+        ? { point: distinct[Math.floor(i / 2) % 30] as Affine, sign: i % 2 === 0 ? 1n : -1n }
+        : { point: distinct[i % 30] as Affine, sign: 1n }
+    const scalarOf = SCALARS[scalarsOf] as (i: number, random: Random) => bigint
+    const terms: { point: Affine; scalar: bigint }[] = []
+    await underStress(gpu, bindingBytes, async () => {
+      const used = gpu.usedBytes
+      const sum = new QuerySum(gpu, group, sumOptions)
+      try {
+        for (const count of counts) {
+          const points = Array.from({ length: count }, (_, i) => point(i))
+          const scalars = points.map((_, i) => scalarOf(i, random))
+          const skipped = 2
+          const words = new Uint32Array(8 * (count + skipped)).fill(1)
+          for (const [i, value] of scalars.entries()) words.set(plainWords(value, 8), 8 * (i + skipped))
+          const packed = points.map(({ point, sign }) =>
+            sign === 1n ? point : referenceSum(group, [{ point, scalar: -1n }]),
+          )
+          const pointBuffer = await bufferOf(gpu, packPoints(packed, group), 'points')
+          const scalarBuffer = await bufferOf(gpu, words, 'scalars')
+          await sum.add(pointBuffer, { buffer: scalarBuffer, first: skipped }, count, run)
+          gpu.release(pointBuffer)
+          gpu.release(scalarBuffer)
+          terms.push(...points.map(({ point, sign }, i) => ({ point, scalar: sign * (scalars[i] as bigint) })))
+        }
+        const bytes = await sum.finish(run)
+        assert.deepEqual(affineOf(group, bytes), referenceSum(group, terms))
+        assert.equal(affineOf(group, await sum.finish(run)), undefined, 'a sum begins anew once it is finished')
+      } finally {
+        sum.release()
+      }
+      assert.equal(gpu.usedBytes, used, 'every buffer is released')
+    })
+  }
+
+const small = { treeLeaves: 4, mostTerms: 60 }
+
+export const bitSumChecks: Record<string, Check> = {
+  'g1: bit sum, all 0': bitSum('g1', [100], 'all 0', small),
+  'g1: bit sum, all 1': bitSum('g1', [100, 33], 'all 1', small),
+  'g1: bit sum, all 1, opposite points': bitSum('g1', [64, 64], 'all 1', { ...small, opposite: true }),
+  'g1: bit sum, all wide': bitSum('g1', [100, 20], 'all wide', small),
+  'g1: bit sum, mixed': bitSum('g1', [97, 100, 101], 'mixed', small),
+  'g1: bit sum, one wide': bitSum('g1', [100], 'one wide', small),
+  'g1: bit sum, slices and few leaves': bitSum('g1', [300], 'bits', { treeLeaves: 1, mostTerms: 60, slicePairs: 64 }),
+  'g1: bit sum, more leaves than ones': bitSum('g1', [1, 2, 100], 'bits', { mostTerms: 100 }),
+  'g1: bit sum, no points': bitSum('g1', [0], 'bits', small),
+  'g1: bit sum, small bindings': bitSum('g1', [200, 150], 'mixed', { ...small, bindingBytes: 2 ** 16 }),
+  'g2: bit sum, mixed': bitSum('g2', [97, 60], 'mixed', small),
+}
