@@ -1,5 +1,5 @@
 /** What a partition and its circuit need of the host's memory, in bytes, before any of it is allocated. */
-import { cpuWorkingSetBytes, RANGE_POINTS, shapeImageBytes } from '../cpu/working-set.ts'
+import { cpuWorkingSet, shapeImageBytes } from '../cpu/working-set.ts'
 import { ASSUMED_MEMORY_BYTES } from '../device/device-spec.ts'
 import { G1_BYTES, G2_BYTES, paramsLayout, QUERIES, QUERY_GROUP } from '../params/layout.ts'
 import type { CircuitSize } from './circuit-sizes.ts'
@@ -9,11 +9,14 @@ const SCALAR_BYTES = 32
 /** Memory of the WebAssembly device is 32-bit: kept points of one circuit may take a quarter of it. */
 const MOST_KEPT_BYTES: number = 2 ** 30
 
-/** Rings of staging buffers, and what a driver's process takes beside its code. */
-const GPU_STAGING_BYTES: number = 128 * 2 ** 20
+/** The ring of staging buffers (4 of 16 MiB) that parameters and witnesses pass through, and what a driver takes beside its code. */
+const GPU_HOST_BYTES: number = 128 * 2 ** 20
 
-/** Points that a GPU takes at once. */
-const GPU_RANGE_POINTS: number = 2 ** 21
+/**
+ * What a synthesis worker allocates beside the witness: groups of nodes for the hasher, digests, garbage that waits for its collector.
+ * Measured 0.1 to 1 MiB for partitions of all kinds.
+ */
+const SYNTHESIS_BYTES: number = 2 * 2 ** 20
 
 /** What an estimate depends on beside the circuit. */
 export interface Machine {
@@ -28,9 +31,15 @@ export interface Machine {
 }
 
 export interface CircuitEstimate {
-  /** Per partition from its reservation on: the witness as it travels. */
+  /** Per partition until its synthesis has ended: what the worker takes beside the witness. */
+  readonly synthesisBytes: number
+  /** Per partition until a device has taken the witness over: a copy in the device's own process. */
+  readonly sentBytes: number
+  /** Per partition until its quotient is there: vectors that the device frees then. */
+  readonly quotientBytes: number
+  /** Per partition until its proof is there, since the device may fail and another need it: the witness as it was made. */
   readonly witnessBytes: number
-  /** Per partition until its proof is there: what the device allocates, and encoded points on their way to it. */
+  /** Per partition until its proof is there: what else the device allocates. */
   readonly deviceBytes: number
   /** Per circuit, kept between jobs: its shape, and its points where they are kept. */
   readonly residentBytes: number
@@ -50,8 +59,9 @@ export function estimateCircuit(size: CircuitSize, machine: Machine): CircuitEst
 }
 
 /** What one partition takes beside its circuit. */
-export function partitionBytes({ witnessBytes, deviceBytes }: CircuitEstimate): number {
-  return witnessBytes + deviceBytes
+export function partitionBytes(estimate: CircuitEstimate): number {
+  const { synthesisBytes, sentBytes, quotientBytes, witnessBytes, deviceBytes } = estimate
+  return synthesisBytes + sentBytes + quotientBytes + witnessBytes + deviceBytes
 }
 
 /** What the first partition of a circuit takes, the circuit included. */
@@ -66,9 +76,11 @@ function estimateOnGpu(size: CircuitSize, gpuMemoryBytes: number): CircuitEstima
   const points = QUERIES.reduce((sum, query) => sum + queries[query].points * ENCODED_BYTES[QUERY_GROUP[query]], 0)
   const keepPoints = points <= gpuMemoryBytes / 4
   return {
-    // And once more on its way to the device's process.
-    witnessBytes: 2 * witnessBytes(size),
-    deviceBytes: GPU_STAGING_BYTES + 2 * encodedRangeBytes(size, () => GPU_RANGE_POINTS),
+    synthesisBytes: SYNTHESIS_BYTES,
+    sentBytes: witnessBytes(size),
+    quotientBytes: 0,
+    witnessBytes: witnessBytes(size),
+    deviceBytes: GPU_HOST_BYTES,
     residentBytes: shapeBytes(size),
     pointBytes: 0,
     keepPoints,
@@ -85,11 +97,15 @@ const shapeBytes = (size: CircuitSize): number => shapeImageBytes(size) + Math.c
 
 function estimate(size: CircuitSize, { threads }: Machine, keepPoints: boolean): CircuitEstimate {
   const pointBytes = keepPoints ? keptPointBytes(size) : 0
-  const total = cpuWorkingSetBytes(size, { threads, keepPoints })
+  const { quotientBytes, sumsBytes } = cpuWorkingSet(size, { threads, keepPoints })
+  const most = Math.max(quotientBytes, sumsBytes)
   return {
+    synthesisBytes: SYNTHESIS_BYTES,
+    // A thread reads the witness where it was made.
+    sentBytes: 0,
+    quotientBytes: most - sumsBytes,
     witnessBytes: witnessBytes(size),
-    // One range of encoded points in use, the next one being read.
-    deviceBytes: total - shapeBytes(size) - pointBytes + 2 * encodedRangeBytes(size, (group) => RANGE_POINTS[group]),
+    deviceBytes: sumsBytes - shapeBytes(size) - pointBytes,
     residentBytes: 2 * shapeBytes(size) + pointBytes,
     pointBytes,
     keepPoints,
@@ -100,13 +116,4 @@ function estimate(size: CircuitSize, { threads }: Machine, keepPoints: boolean):
 function keptPointBytes(size: CircuitSize): number {
   const { queries } = paramsLayout(size)
   return QUERIES.reduce((sum, query) => sum + queries[query].points * (QUERY_GROUP[query] === 'g1' ? 128 : 256), 0)
-}
-
-function encodedRangeBytes(size: CircuitSize, most: (group: 'g1' | 'g2') => number): number {
-  const { queries } = paramsLayout(size)
-  const ranges = QUERIES.map((query) => {
-    const group = QUERY_GROUP[query]
-    return Math.min(queries[query].points, most(group)) * ENCODED_BYTES[group]
-  })
-  return Math.max(...ranges)
 }

@@ -4,10 +4,10 @@
  * A snap-8m circuit (domain 2^24, 10 M aux) thus takes 1.93 GB up to its quotient, of the 4 GiB that 32-bit addresses reach.
  */
 import type { CircuitShape } from '../circuit/shape.ts'
-import type { Query } from '../params/layout.ts'
 import { paramsLayout, QUERIES, QUERY_GROUP } from '../params/layout.ts'
 import { SCALAR_BYTES } from './assignment/tasks.ts'
-import { POINT_BYTES } from './msm/group-kernels.ts'
+import { stagedPoints } from './device-points.ts'
+import { ENCODED_BYTES, type Group, POINT_BYTES } from './msm/group-kernels.ts'
 import { digitsBytes } from './msm/multiexp.ts'
 import { ARENA_BASE } from './thread-context.ts'
 import { SCRATCH_BYTES } from './thread-pool.ts'
@@ -15,7 +15,7 @@ import { SCRATCH_BYTES } from './thread-pool.ts'
 /**
  * Points to hold at a time. More make fewer additions of buckets, but are gathered from farther away: measured on a winning-32g
  * proof, 2^17 / 2^18 / 2^19 points of G1 take 3.8 / 3.1 / 3.4 core-seconds for h, and all 272,185 points of G2 at once 4 % less
- * than in three ranges. In memory 32 MiB and 128 MiB, encoded in the host's 24 MiB and 96 MiB.
+ * than in three ranges. In memory 32 MiB and 128 MiB.
  */
 export const RANGE_POINTS: Readonly<Record<'g1' | 'g2', number>> = { g1: 2 ** 18, g2: 2 ** 19 }
 
@@ -31,7 +31,7 @@ export function shapeImageBytes({ aux, density }: Pick<CircuitShape, 'aux' | 'de
   return (density.bAuxCount < aux / 2 ? 26 : 4) * 2 ** 20
 }
 
-/** Staged encodings, blocks rounded up, growth in steps, gaps that blocks of different size leave. */
+/** Blocks rounded up, growth in steps, gaps that blocks of different size leave. */
 const SLACK_BYTES: number = 16 * 2 ** 20
 
 export interface WorkingSetOptions {
@@ -42,29 +42,57 @@ export interface WorkingSetOptions {
   readonly keepPoints?: boolean | undefined
 }
 
+/** Most bytes of shared memory in the two phases of a batch. */
+export interface CpuWorkingSet {
+  /** Up to the last partition's quotient. */
+  readonly quotientBytes: number
+  /** While points are added up. */
+  readonly sumsBytes: number
+}
+
 /**
- * Most bytes of shared memory that {@link CpuDevice} takes while it proves a batch of this circuit.
- * Not in it: the witnesses, and encoded points, both of the caller's.
+ * Most bytes of shared memory that {@link CpuDevice} takes while it proves a batch of this circuit. Not in it: the witnesses, which are
+ * the caller's.
  */
-export function cpuWorkingSetBytes(
+export function cpuWorkingSet(
   shape: Pick<CircuitShape, 'inputs' | 'aux' | 'log2Domain' | 'density'>,
   { threads, partitions = 1, keepPoints = false }: WorkingSetOptions,
-): number {
+): CpuWorkingSet {
   const { inputs, aux, log2Domain } = shape
   const vector = SCALAR_BYTES * 2 ** log2Domain
   // z, and b's vector, which holds h in the end.
   const assignment = SCALAR_BYTES * (inputs + aux) + vector
   const { queries } = paramsLayout(shape)
-  const pointBytes = (query: Query, points: number): number => points * POINT_BYTES[QUERY_GROUP[query]]
-  const rangeOf = (query: Query): number => Math.min(queries[query].points, RANGE_POINTS[QUERY_GROUP[query]])
-  // A sum: scalars in digits, scalars picked from z for all queries but l and h, and the range's points.
-  const sums = QUERIES.map((query) => {
-    const points = rangeOf(query)
-    return digitsBytes(points) + points * SCALAR_BYTES + (keepPoints ? 0 : pointBytes(query, points))
+  const ranges = QUERIES.flatMap((query) => {
+    const { points } = queries[query]
+    const group = QUERY_GROUP[query]
+    const count = Math.ceil(points / RANGE_POINTS[group])
+    return new Array<Range>(count).fill({ group, points: Math.ceil(points / count) })
   })
-  const kept = keepPoints ? QUERIES.reduce((sum, query) => sum + pointBytes(query, queries[query].points), 0) : 0
+  const pointBytes = ({ group, points }: Range): number => points * POINT_BYTES[group]
+  // While a range is added up, the next one is read and imported.
+  const sums = ranges.map((range, k) => {
+    const next = ranges[k + 1]
+    const staged = next === undefined ? 0 : stagedPoints(next.points, threads) * ENCODED_BYTES[next.group]
+    const points = keepPoints ? 0 : pointBytes(range) + (next === undefined ? 0 : pointBytes(next))
+    // Scalars in digits, and scalars picked from z for all queries but l and h.
+    return digitsBytes(range.points) + range.points * SCALAR_BYTES + points + staged
+  })
+  const kept = keepPoints ? ranges.reduce((sum, range) => sum + pointBytes(range), 0) : 0
   const fixed = ARENA_BASE + threads * SCRATCH_BYTES + TABLE_BYTES + SLACK_BYTES
   const shapeBytes = shapeImageBytes(shape) + Math.ceil(aux / 4)
+  const held = fixed + shapeBytes + kept + partitions * assignment
   // The last quotient adds the vectors a and c to what all partitions hold; the sums come when they are gone.
-  return fixed + shapeBytes + kept + partitions * assignment + Math.max(2 * vector, ...sums)
+  return { quotientBytes: held + 2 * vector, sumsBytes: held + Math.max(...sums) }
+}
+
+/** The greater of both phases of {@link cpuWorkingSet}. */
+export function cpuWorkingSetBytes(...args: Parameters<typeof cpuWorkingSet>): number {
+  const { quotientBytes, sumsBytes } = cpuWorkingSet(...args)
+  return Math.max(quotientBytes, sumsBytes)
+}
+
+interface Range {
+  readonly group: Group
+  readonly points: number
 }
