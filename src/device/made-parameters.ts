@@ -7,8 +7,8 @@ import { dirname } from 'node:path'
 import type { CircuitShape } from '../circuit/shape.ts'
 import { SrsUnavailableError, UnsupportedProofError } from '../errors.ts'
 import type { DevicePoints, DeviceSetup, ProvingDevice, Run } from '../groth16/proving-device.ts'
-import { SrsPoints } from '../groth16/srs-points.ts'
-import { type PointRange, paramsLayout } from '../params/layout.ts'
+import { SrsPoints, type SrsPointsOptions } from '../groth16/srs-points.ts'
+import { type PointRange, paramsLayout, QUERIES } from '../params/layout.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
 import type { SrsSource } from '../params/srs-source.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
@@ -26,7 +26,7 @@ const SETUP_SHARE = 0.2
 
 /**
  * Makes parameters, and writes their verifying key to `located.vkFile`.
- * @param keepPoints make all points now; else each pass makes them anew, as it would read them
+ * @param options with all queries kept, all points are made now; else each pass makes those anew that are not, as it would read them
  * @throws {UnsupportedProofError} the device makes none
  * @throws {SrsUnavailableError} the key can't be written
  * @throws `run.signal.reason` once the signal aborts
@@ -35,7 +35,7 @@ export async function makeParameters(
   device: ProvingDevice,
   shape: CircuitShape,
   located: ParametersLocation & { readonly made: ToxicWaste },
-  keepPoints: boolean,
+  options: Omit<SrsPointsOptions, 'make'>,
   run: Run,
 ): Promise<MadeParameters> {
   const { vkFile, made, paramsFile: name } = located
@@ -52,11 +52,12 @@ export async function makeParameters(
     const key = parseVerifyingKey(verifyingKey, { file: vkFile, inputs: shape.inputs, trusted: true })
     const layout = paramsLayout(shape)
     const points = new SrsPoints(device, unread(name, layout), {
-      keep: keepPoints,
+      ...options,
       make: (range, of) => setup.points(range, of),
     })
     try {
-      if (keepPoints) {
+      const { keep } = options
+      if (typeof keep === 'boolean' ? keep : QUERIES.every((query) => keep.has(query))) {
         await makeAll(points, run)
         // What takes their place, should they be given up, is another set-up of the same secrets.
         setup.release()

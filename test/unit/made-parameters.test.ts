@@ -9,7 +9,7 @@ import { frFromBytes } from '../../src/field/fr.ts'
 import { proveBatch } from '../../src/groth16/prove-batch.ts'
 import type { DeviceSetup, ProvingDevice, Run } from '../../src/groth16/proving-device.ts'
 import { prepareVerifyingKey, verifyProofs } from '../../src/groth16/verify.ts'
-import { paramsLayout, QUERIES, QUERY_GROUP } from '../../src/params/layout.ts'
+import { paramsLayout, QUERY_GROUP } from '../../src/params/layout.ts'
 import type { ParametersLocation } from '../../src/params/parameters-location.ts'
 import { openVerifyingKey } from '../../src/params/srs-file.ts'
 import type { ToxicWaste } from '../../src/params/toxic-waste.ts'
@@ -103,16 +103,15 @@ describe('parameters made on a device', () => {
     const location = await located('kept')
     const shares: number[] = []
     const run = { ...idle, unit: (share: number) => void shares.push(share) }
-    const made = await makeParameters(device, shape, location, true, run)
+    const made = await makeParameters(device, shape, location, { keep: true }, run)
     expect(counts).toEqual({ open: 0, made: made.points.ranges.length })
-    expect(made.points.kept).toEqual(QUERIES)
     expect(shares).toEqual([...shares].sort((a, b) => a - b))
     expect(readdirSync(join(directory, 'kept'))).toEqual(['dev-winning-2k.vk'])
     expect(readFileSync(location.vkFile).length).toBe(paramsLayout(shape).vkBytes)
     await provesAndVerifies(device, made, location)
     expect(counts).toEqual({ open: 0, made: made.points.ranges.length })
     // What was given up is made again, of the same secrets.
-    made.points.keep(new Set())
+    made.points.release()
     await provesAndVerifies(device, made, location)
     expect(counts).toEqual({ open: 1, made: 2 * made.points.ranges.length })
     await made.file.close()
@@ -124,7 +123,7 @@ describe('parameters made on a device', () => {
   it('that are not kept are made in every pass', async () => {
     const { device, counts } = settingUp()
     const location = await located('streamed')
-    const made = await makeParameters(device, shape, location, false, idle)
+    const made = await makeParameters(device, shape, location, { keep: false }, idle)
     expect(counts).toEqual({ open: 1, made: 0 })
     await provesAndVerifies(device, made, location)
     await provesAndVerifies(device, made, location)
@@ -139,21 +138,21 @@ describe('parameters made on a device', () => {
     const controller = new AbortController()
     const reason = new Error('enough')
     const run = { signal: controller.signal, unit: (share: number) => void (share > 0.3 && controller.abort(reason)) }
-    await expect(makeParameters(device, shape, await located('aborted'), true, run)).rejects.toBe(reason)
+    await expect(makeParameters(device, shape, await located('aborted'), { keep: true }, run)).rejects.toBe(reason)
     await new Promise(setImmediate)
     expect(counts.open).toBe(0)
   })
 
   it('a device that makes none is named, and so is a key that can not be written', async () => {
     const cpu = new ReferenceDevice()
-    await expect(makeParameters(cpu, shape, await located('none'), true, idle)).rejects.toMatchObject({
+    await expect(makeParameters(cpu, shape, await located('none'), { keep: true }, idle)).rejects.toMatchObject({
       code: 'ERR_UNSUPPORTED_PROOF',
       details: { device: cpu.name },
     })
     writeFileSync(join(directory, 'file'), '')
     const { device, counts } = settingUp()
     const location = await located('file')
-    await expect(makeParameters(device, shape, location, true, idle)).rejects.toMatchObject({
+    await expect(makeParameters(device, shape, location, { keep: true }, idle)).rejects.toMatchObject({
       code: 'ERR_SRS_UNAVAILABLE',
       details: { file: location.vkFile },
     })
