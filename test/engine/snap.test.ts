@@ -2,12 +2,13 @@
 import { describe, expect, test } from 'vitest'
 import { WasmPoseidonHasher } from '../../src/cpu/poseidon.ts'
 import { createEngine, type Engine } from '../../src/engine.ts'
+import { frToBytes } from '../../src/field/fr.ts'
 import { statementOf } from '../../src/request/statement.ts'
 import type { Synthesizer } from '../../src/synthesis/synthesis-pool.ts'
 import { checkAndSynthesize } from '../../src/synthesis/synthesize.ts'
 import type { VerifyTask } from '../../src/synthesis/verify-functions.ts'
 import { proverErrorOf } from '../support/expect-error.ts'
-import { FakeMachine } from '../support/fake-device.ts'
+import { FakeMachine, recordEvents } from '../support/fake-device.ts'
 import { syntheticSnapRequest } from '../support/synthetic-snap.ts'
 
 const hasher = new WasmPoseidonHasher()
@@ -23,14 +24,17 @@ function synthesizer(verified: VerifyTask[]): Synthesizer {
     digestOf: () => Promise.reject(new Error('nobody asks for it')),
     verify: async (task) => {
       verified.push(task)
-      return true
+      // A fake proof begins with its partition's first input, the constant ONE.
+      return task.publicInputs.every((_, k) =>
+        Buffer.from(task.proof.subarray(192 * k, 192 * k + 32)).equals(frToBytes(1n)),
+      )
     },
     close: async () => {},
   }
 }
 
-function start(verified: VerifyTask[] = []): Promise<Engine> {
-  const modules = { ...new FakeMachine().modules(), synthesizer: () => synthesizer(verified) }
+function start(verified: VerifyTask[] = [], machine = new FakeMachine()): Promise<Engine> {
+  const modules = { ...machine.modules(), synthesizer: () => synthesizer(verified) }
   return createEngine({ memory: { totalBytes: 2 ** 34 } }, modules)
 }
 
@@ -49,6 +53,15 @@ describe('an update', () => {
       [1, 2].map((i) => result.proof.slice(192 * k + 32 * i, 192 * k + 32 * (i + 1))),
     )
     expect(found).toEqual(expected)
+  })
+
+  test('scenario 26: of which one partition is proved wrong has that one proved anew', async () => {
+    const machine = new FakeMachine().fail('prove', 3, { kind: 'wrong' })
+    await using engine = await start([], machine)
+    const seen = recordEvents(engine)
+    expect((await engine.prove(syntheticSnapRequest('8m'))).verified).toBe(true)
+    expect(seen.filter((event) => /^(verifyFailed|retry)/.test(event))).toEqual(['verifyFailed 2', 'retry 2 2'])
+    expect(machine.calls('prove')).toBe(5)
   })
 
   test('with a wrong partition is refused, naming it', async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { bytesDigest, fileDigest, freshDigest, memoFile } from '../../src/params/digest.ts'
@@ -67,6 +67,30 @@ test('a memo that can not be written is told of, and no reason to fail', async (
   const notes: string[] = []
   expect(await fileDigest(file, { ...run, note: (message) => notes.push(message) })).toBe(bytesDigest(bytes))
   expect(notes).toEqual([expect.stringMatching(/^the digest of .*file\.params can't be remembered.*ENOTDIR/)])
+})
+
+test('case 9: many who remember at once leave a memo that is whole at every moment, and no part of one', async () => {
+  const files = Array.from({ length: 20 }, (_, k) => join(directory, `${k}.params`))
+  for (const name of files) writeFileSync(name, bytes)
+  let reading = true
+  let reads = 0
+  const reader = (async () => {
+    while (reading) {
+      if (existsSync(memoFile())) {
+        const { version, files: known } = JSON.parse(readFileSync(memoFile(), 'utf8'))
+        expect([version, typeof known]).toEqual([1, 'object'])
+        reads++
+      }
+      await new Promise(setImmediate)
+    }
+  })()
+  const own = () => ({ ...run, signal: new AbortController().signal })
+  const digests = await Promise.all(files.map((name) => fileDigest(name, own())))
+  reading = false
+  await reader
+  expect(new Set(digests)).toEqual(new Set([bytesDigest(bytes)]))
+  expect(reads).toBeGreaterThan(0)
+  expect(readdirSync(join(directory, 'cache', 'wgzk'))).toEqual(['digests.json'])
 })
 
 test('a digest computed anew believes nothing that is remembered, and corrects it', async () => {
