@@ -8,7 +8,7 @@ import { circuitShape } from '../circuit/circuit-shape.ts'
 import type { CompactWitness } from '../circuit/shape.ts'
 import { GpuUnavailableError, ProverError, toErrorObject } from '../errors.ts'
 import { proveBatch } from '../groth16/prove-batch.ts'
-import type { DeviceShape, ProvingDevice, Run } from '../groth16/proving-device.ts'
+import type { DeviceShape, Milestone, ProvingDevice, Run } from '../groth16/proving-device.ts'
 import { SrsPoints } from '../groth16/srs-points.ts'
 import { SrsFile } from '../params/srs-file.ts'
 import type {
@@ -121,7 +121,12 @@ class DeviceHost {
     const loadMs = performance.now() - from
     try {
       const input = { device: this.#device, shape, witnesses, points, key: file.key }
-      return { proofs: await proveBatch(input, { ...run, urgent: batch.urgent }), loadMs }
+      const passed = (milestone: Milestone): void => {
+        // Copies that were sent here go: who sent them has the original for another try.
+        if (milestone === 'taken') witnesses.length = 0
+        run.passed?.(milestone)
+      }
+      return { proofs: await proveBatch(input, { ...run, urgent: batch.urgent, passed }), loadMs }
     } catch (error) {
       if (ProverError.is(error)) {
         // The file changed or holds a bad point: whoever comes next reads it anew.

@@ -9,6 +9,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { writeSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { fromErrorObject, WorkerExitedError } from '../errors.ts'
+import type { Milestone } from '../groth16/proving-device.ts'
 import { answer, type CallOptions, type Link, type Reply, STOP_LIMIT_MS, type WorkerFunctions } from './worker-link.ts'
 
 type ToChild =
@@ -18,13 +19,13 @@ type ToChild =
 type FromChild =
   | { readonly kind: 'reply'; readonly id: number; readonly reply: Reply }
   | { readonly kind: 'progress'; readonly id: number; readonly share: number }
+  | { readonly kind: 'passed'; readonly id: number; readonly milestone: Milestone }
   | { readonly kind: 'note'; readonly id: number; readonly message: string }
 
 interface PendingCall {
   readonly settle: (reply: Reply) => void
   readonly fail: (error: WorkerExitedError) => void
-  readonly onProgress: CallOptions['onProgress']
-  readonly onNote: CallOptions['onNote']
+  readonly options: CallOptions
 }
 
 /** Of what a dying process printed, the end is told in its error. */
@@ -58,8 +59,9 @@ export class ProcessLink<F extends WorkerFunctions> implements Link<F> {
     this.#child.on('message', (message: FromChild) => {
       const call = this.#calls.get(message.id)
       if (message.kind === 'reply') call?.settle(message.reply)
-      else if (message.kind === 'progress') call?.onProgress?.(message.share)
-      else call?.onNote?.(message.message)
+      else if (message.kind === 'progress') call?.options.onProgress?.(message.share)
+      else if (message.kind === 'passed') call?.options.onPassed?.(message.milestone)
+      else call?.options.onNote?.(message.message)
     })
     this.exited = new Promise((resolve) => {
       const end = (how: string, cause?: unknown): void => {
@@ -85,7 +87,7 @@ export class ProcessLink<F extends WorkerFunctions> implements Link<F> {
     args: Parameters<F[M]>[0],
     options: CallOptions = {},
   ): Promise<Awaited<ReturnType<F[M]>>> {
-    const { signal, onProgress, onNote } = options
+    const { signal } = options
     signal?.throwIfAborted()
     if (this.#gone !== undefined) throw this.#gone
     const id = this.#calledSoFar++
@@ -96,7 +98,7 @@ export class ProcessLink<F extends WorkerFunctions> implements Link<F> {
     }
     signal?.addEventListener('abort', abort, { once: true })
     try {
-      const replied = new Promise<Reply>((settle, fail) => this.#calls.set(id, { settle, fail, onProgress, onNote }))
+      const replied = new Promise<Reply>((settle, fail) => this.#calls.set(id, { settle, fail, options }))
       this.#send({ kind: 'call', id, method, args })
       const reply = await replied
       signal?.throwIfAborted()
@@ -137,6 +139,7 @@ export function serveProcess(functions: WorkerFunctions): void {
     running.set(id, controller)
     const reply = await answer(functions, message.method, message.args, controller.signal, {
       progress: (share) => send({ kind: 'progress', id, share }),
+      passed: (milestone) => send({ kind: 'passed', id, milestone }),
       note: (text) => send({ kind: 'note', id, message: text }),
     })
     running.delete(id)

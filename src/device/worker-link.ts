@@ -16,7 +16,7 @@ import {
 } from 'node:worker_threads'
 import { type Endpoint, expose, transfer, wrap } from 'comlink'
 import { type ErrorObject, fromErrorObject, toErrorObject, WorkerExitedError } from '../errors.ts'
-import type { Run } from '../groth16/proving-device.ts'
+import type { Milestone, Run } from '../groth16/proving-device.ts'
 
 /** What a call returns across the thread or process. */
 export type Reply = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: ErrorObject }
@@ -27,6 +27,7 @@ type Dispatch = (method: string, args: unknown, port: MessagePort) => Promise<Re
 type PortMessage =
   | { readonly kind: 'abort' }
   | { readonly kind: 'progress'; readonly share: number }
+  | { readonly kind: 'passed'; readonly milestone: Milestone }
   | { readonly kind: 'note'; readonly message: string }
 
 /**
@@ -54,6 +55,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /** The share (0 to 1) of the call that is done. */
   readonly onProgress?: ((share: number) => void) | undefined
+  /** A milestone of a batch is passed. */
+  readonly onPassed?: ((milestone: Milestone) => void) | undefined
   /** Something for the log that is no reason to fail. */
   readonly onNote?: ((message: string) => void) | undefined
 }
@@ -61,6 +64,7 @@ export interface CallOptions {
 /** What a running call sends back before its reply. */
 export interface Tellings {
   progress(share: number): void
+  passed(milestone: Milestone): void
   note(message: string): void
 }
 
@@ -138,7 +142,7 @@ export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
     args: Parameters<F[M]>[0],
     options: CallOptions = {},
   ): Promise<Awaited<ReturnType<F[M]>>> {
-    const { signal, onProgress, onNote } = options
+    const { signal, onProgress, onPassed, onNote } = options
     signal?.throwIfAborted()
     if (this.#gone !== undefined) throw this.#gone
     const { port1: own, port2: theirs } = new MessageChannel()
@@ -149,9 +153,10 @@ export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
     }
     const hear = (message: PortMessage): void => {
       if (message.kind === 'progress') onProgress?.(message.share)
+      if (message.kind === 'passed') onPassed?.(message.milestone)
       if (message.kind === 'note') onNote?.(message.message)
     }
-    if (onProgress !== undefined || onNote !== undefined) own.on('message', hear)
+    if ((onProgress ?? onPassed ?? onNote) !== undefined) own.on('message', hear)
     signal?.addEventListener('abort', abort, { once: true })
     try {
       const reply = await this.#unlessGone(this.#remote(method, args, transfer(theirs as never, [theirs as never])))
@@ -215,6 +220,7 @@ export function serveWorker(functions: WorkerFunctions): void {
     const send = (message: PortMessage): void => port.postMessage(message)
     const reply = await answer(functions, method, args, controller.signal, {
       progress: (share) => send({ kind: 'progress', share }),
+      passed: (milestone) => send({ kind: 'passed', milestone }),
       note: (message) => send({ kind: 'note', message }),
     })
     port.close()
@@ -240,6 +246,7 @@ export async function answer(
       sentAt = now
       tell.progress(share)
     },
+    passed: (milestone) => tell.passed(milestone),
     note: (message) => tell.note(message),
   }
   try {

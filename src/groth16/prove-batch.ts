@@ -39,12 +39,14 @@ export async function proveBatch(
   const cost = partitionCost(shape.shape)
   const assignments: Assignment[] = []
   try {
-    for (const witness of witnesses) {
+    for (const [j, witness] of witnesses.entries()) {
       const assignment = await device.assign(shape, witness, progress.step(cost.assign))
       assignments.push(assignment)
+      if (j === witnesses.length - 1) run.passed?.('taken')
       await device.quotient(assignment, progress.step(cost.quotient))
     }
-    const sums = witnesses.map(() => new RunningSums())
+    run.passed?.('divided')
+    const sums = assignments.map(() => new RunningSums())
     await points.pass(
       (range) => progress.step(range.count * IMPORT_COST[QUERY_GROUP[range.query]]),
       async ({ query, first, count }, devicePoints) => {

@@ -10,11 +10,19 @@ import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
 import type { PointRange, Query } from '../params/layout.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
 
+/**
+ * Points of a batch's way at which memory becomes free: its witnesses were taken over by the device, so that copies made to get them there
+ * can go; its last quotient is there, and the vectors that only rows needed are gone.
+ */
+export type Milestone = 'taken' | 'divided'
+
 /** What a running computation reports to, and obeys. */
 export interface Run {
   readonly signal: AbortSignal
   /** Its units go before those of other calls to the same device. */
   readonly urgent?: boolean | undefined
+  /** Called once for each, in order. */
+  readonly passed?: ((milestone: Milestone) => void) | undefined
   /** Called after each unit of device work, with the share (0 to 1) of this call that is done. */
   unit(share: number): void
   /** Something for the log that is no reason to fail. */

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { ProcessLink } from '../../src/device/process-link.ts'
 import { WorkerLink } from '../../src/device/worker-link.ts'
 import { GpuUnavailableError, InvalidRequestError, WorkerExitedError } from '../../src/errors.ts'
-import type { Run } from '../../src/groth16/proving-device.ts'
+import type { Milestone, Run } from '../../src/groth16/proving-device.ts'
 import { proverErrorOf } from '../support/expect-error.ts'
 import { delay, FakeMachine, recordEvents } from '../support/fake-device.ts'
 import type { FaultFunctions } from '../support/fault-worker.js'
@@ -24,8 +24,11 @@ describe('WorkerLink', () => {
       workerData: { from: 'the test' },
     })
     const shares: number[] = []
-    await link.call('count', { units: 5, unitMs: 30 }, { onProgress: (share) => shares.push(share) })
+    const passed: Milestone[] = []
+    const options = { onProgress: (share: number) => shares.push(share), onPassed: (at: Milestone) => passed.push(at) }
+    await link.call('count', { units: 5, unitMs: 30 }, options)
     expect(shares.length).toBeGreaterThan(2)
+    expect(passed).toEqual(['taken', 'divided'])
     const error = await proverErrorOf(() => link.call('refuse', undefined))
     expect(error).toBeInstanceOf(InvalidRequestError)
     expect(error.details).toEqual({ field: 'randomness', sector: 7n })
@@ -151,8 +154,10 @@ describe('ProcessLink', () => {
     const notes: string[] = []
     const shares: number[] = []
     await link.call('remark', 'no room', { onNote: (message) => notes.push(message) })
-    await link.call('count', { units: 5, unitMs: 30 }, { onProgress: (share) => shares.push(share) })
-    expect([notes, shares.length > 2]).toEqual([['no room'], true])
+    const passed: Milestone[] = []
+    const options = { onProgress: (share: number) => shares.push(share), onPassed: (at: Milestone) => passed.push(at) }
+    await link.call('count', { units: 5, unitMs: 30 }, options)
+    expect([notes, shares.length > 2, passed]).toEqual([['no room'], true, ['taken', 'divided']])
     const abort = new AbortController()
     const counting = link.call('count', { units: 1000, unitMs: 5 }, { signal: abort.signal })
     abort.abort('enough')

@@ -9,6 +9,8 @@ serveProcess({
       run.signal.throwIfAborted()
       await new Promise((resolve) => setTimeout(resolve, unitMs))
       run.unit(unit / units)
+      if (unit === 2) run.passed('taken')
+      if (unit === units) run.passed('divided')
     }
   },
   crash(signal) {

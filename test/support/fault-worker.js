@@ -15,6 +15,8 @@ serveWorker({
         run.signal.throwIfAborted()
         await delay(unitMs)
         run.unit(unit / units)
+        if (unit === 2) run.passed('taken')
+        if (unit === units) run.passed('divided')
       }
     } finally {
       running--

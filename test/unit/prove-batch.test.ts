@@ -207,7 +207,15 @@ describe('a batch on the reference device', () => {
 describe('progress', () => {
   it('rises from 0 to 1 without falling', async () => {
     const shares: number[] = []
-    await prove({ which: [0, 1], run: { signal: idle.signal, unit: (share) => void shares.push(share) } })
+    const passed: string[] = []
+    const run: Run = {
+      signal: idle.signal,
+      unit: (share) => void shares.push(share),
+      passed: (milestone) => void passed.push(milestone),
+    }
+    await prove({ which: [0, 1], run })
+    // Of the whole batch, once each.
+    expect(passed).toEqual(['taken', 'divided'])
     expect(shares).toEqual([...shares].sort((a, b) => a - b))
     expect(shares[0]).toBeGreaterThan(0)
     expect(shares.at(-1)).toBeCloseTo(1, 10)
