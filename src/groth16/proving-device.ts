@@ -88,9 +88,8 @@ export interface MemoryPlan {
   readonly workingBytes: number
   /** Points to load at once. */
   readonly rangePoints: Readonly<Record<'g1' | 'g2', number>>
-  /** Queries whose points there is room to keep. */
-  readonly keep: readonly Query[]
-  readonly keptBytes: number
+  /** Queries whose points there is room to keep, with the bytes that these take. */
+  readonly kept: Readonly<Partial<Record<Query, number>>>
 }
 
 export interface ProvingDevice {
@@ -101,6 +100,13 @@ export interface ProvingDevice {
   readonly maxLog2Domain: number
   /** How many points of a group to load at once (for a range of the SRS): the best trade of memory and speed here. */
   rangePoints(group: 'g1' | 'g2'): number
+
+  /**
+   * For a device with memory of its own: what a circuit takes of it. Sums of the circuit keep to the plan that was made last.
+   * @param besideBytes memory that is not to be counted on
+   * @throws {BudgetExceededError} it can never fit
+   */
+  planMemory?(shape: CircuitShape, besideBytes: number): MemoryPlan
 
   loadShape(shape: CircuitShape): Promise<DeviceShape>
 

@@ -11,6 +11,8 @@ import type { DevicePoints, ProvingDevice, Run } from './proving-device.ts'
 export interface SrsPointsOptions {
   /** Keep points on the device after the first pass: all of them, or those of some queries. */
   readonly keep: boolean | ReadonlySet<Query>
+  /** Points of a range at most. @default what the device would have */
+  readonly rangePoints?: Readonly<Record<'g1' | 'g2', number>> | undefined
   /** Makes the points of a range on the device, where the source has none to read. */
   readonly make?: ((range: PointRange, run: Run) => Promise<DevicePoints>) | undefined
 }
@@ -32,14 +34,14 @@ export class SrsPoints {
   #passes = 0
   #released = false
 
-  constructor(device: ProvingDevice, source: SrsSource, { keep, make }: SrsPointsOptions) {
+  constructor(device: ProvingDevice, source: SrsSource, { keep, make, rangePoints }: SrsPointsOptions) {
     this.#device = device
     this.#source = source
     this.#make = make
     this.#keep = typeof keep === 'boolean' ? new Set(keep ? QUERIES : []) : keep
     this.ranges = QUERIES.flatMap((query) => {
       const { points } = source.layout.queries[query]
-      const most = device.rangePoints(QUERY_GROUP[query])
+      const most = rangePoints?.[QUERY_GROUP[query]] ?? device.rangePoints(QUERY_GROUP[query])
       const count = Math.ceil(points / most)
       // Ranges of equal length: a short last one would use the device badly.
       return Array.from({ length: count }, (_, k): PointRange => {
@@ -130,6 +132,16 @@ export class SrsPoints {
     }
   }
 
+  /** Encoded bytes of the points that stay on the device, from the first pass on. */
+  get keptBytes(): number {
+    return this.#bytes((query) => this.#keep.has(query))
+  }
+
+  /** Encoded bytes of the points that are read in every pass. */
+  get streamedBytes(): number {
+    return this.#bytes((query) => !this.#keep.has(query))
+  }
+
   /** Queries whose points are on the device, all of them. */
   get kept(): readonly Query[] {
     return QUERIES.filter((query) => this.ranges.every((range) => range.query !== query || this.#kept.has(range)))
@@ -147,6 +159,11 @@ export class SrsPoints {
       points.release()
       this.#kept.delete(range)
     }
+  }
+
+  #bytes(which: (query: Query) => boolean): number {
+    const { queries } = this.#source.layout
+    return QUERIES.filter(which).reduce((sum, query) => sum + queries[query].points * queries[query].pointBytes, 0)
   }
 
   /** Frees what is kept; a pass that still runs frees the rest itself. */

@@ -10,11 +10,15 @@ import { STAGING_BYTES, StagingRing, type StagingTarget } from './staging.ts'
 import { UnitPace } from './unit-pace.ts'
 
 const STORAGE_USAGE = USAGE.storage | USAGE.copySrc | USAGE.copyDst
+const LARGE_BYTES = 2 ** 26
 /** Uploads past this size go through mapped staging buffers: `writeBuffer` copies twice. */
 const STAGED_UPLOAD_BYTES = 1 << 20
-/** Bytes that a storage buffer of some size takes: rounded up to an eighth of their power of two, so that buffers are found again for similar work. */
+/**
+ * Bytes that a storage buffer of some size takes: rounded up to an eighth of their power of two, so that buffers are found again for similar
+ * work; large ones to a 64th, since many of them fill the device's memory.
+ */
 export const allocationBytes = (bytes: number): number => {
-  const step = Math.max(256, 2 ** (Math.floor(Math.log2(Math.max(bytes, 1))) - 3))
+  const step = Math.max(256, 2 ** (Math.floor(Math.log2(Math.max(bytes, 1))) - (bytes < LARGE_BYTES ? 3 : 6)))
   return Math.ceil(Math.max(bytes, 16) / step) * step
 }
 
@@ -57,6 +61,8 @@ export class Gpu implements CommandTarget, StagingTarget {
   readonly bindingBytes: number
   /** Bytes of all buffers that exist, in use or kept for reuse. */
   allocatedBytes = 0
+  /** What the driver gave when it refused more; infinite until then. */
+  givenBytes: number = Number.POSITIVE_INFINITY
   /** The most that {@link allocatedBytes} was. */
   peakBytes = 0
   /** Bytes that crossed to and from the device. */
@@ -207,6 +213,7 @@ export class Gpu implements CommandTarget, StagingTarget {
       this.trim()
       const again = await this.#tryCreate(descriptor)
       if (again !== undefined) return again
+      this.givenBytes = Math.min(this.givenBytes, this.allocatedBytes - descriptor.size)
       throw this.#outOfMemory(descriptor)
     } catch (error) {
       this.allocatedBytes -= descriptor.size

@@ -1,0 +1,194 @@
+/**
+ * What a GPU allocates for a circuit, counted before it does: the working set of a partition, how long the ranges of points are that it
+ * takes at once, and which queries' points it has room to keep.
+ *
+ * A porep-32g partition (z, a, b and c are 4 GiB each) takes 12.0 GiB up to its quotient and 8.0 GiB and its sums afterwards; its points
+ * another 44 GiB where they are kept. With 16 GiB they are streamed, in ranges whose sums fit what is left.
+ */
+import type { CircuitShape } from '../circuit/shape.ts'
+import { shapeImageBytes } from '../cpu/working-set.ts'
+import type { MemoryPlan } from '../groth16/proving-device.ts'
+import { paramsLayout, QUERIES, QUERY_GROUP, type Query } from '../params/layout.ts'
+import { type PartitionSize, partitionBytes } from './assignment/assignment-bytes.ts'
+import { type Group, POINT_BYTES } from './curve/batch-affine.ts'
+import { importBytes } from './curve/import-points.ts'
+import { ELEMENT_BYTES } from './elements.ts'
+import { allocationBytes } from './gpu.ts'
+import { mostPoints, multiexpBytes, planMultiexp } from './msm/plan.ts'
+import { STAGING_BUFFERS, STAGING_BYTES } from './staging.ts'
+
+/** What the memory of a circuit follows from. */
+export type GpuCircuit = PartitionSize & Pick<CircuitShape, 'density'>
+
+export interface GpuMemory {
+  /** Device memory that may be allocated; absent where that is not known. */
+  readonly memoryBytes?: number | undefined
+  /** Largest range of a buffer that a kernel may be given. */
+  readonly bindingBytes: number
+}
+
+/** A plan with what only the device itself needs of it. */
+export interface GpuPlan extends MemoryPlan {
+  /** For the work buffers of a sum, where there is a limit. */
+  readonly sumBytes: Readonly<Record<Group, number | undefined>>
+}
+
+/** More points at once gain nothing, and cost memory. */
+const MOST_RANGE = 2 ** 21
+/** Fewer would make sums of hardly more than their rounds' latency. */
+const LEAST_RANGE = 2 ** 12
+
+/** The ring of staging buffers, buffers of parameters and for reading back. */
+const FIXED_BYTES: number = STAGING_BUFFERS * STAGING_BYTES + 8 * 2 ** 20
+
+/** Points are kept as if there were so much memory where it is not known: that of the smallest cards that are worth having. */
+const ASSUMED_MEMORY_BYTES: number = 4 * 2 ** 30
+
+/** Left for a partition that is urgent while another is worked on, where it does not keep the other from fitting at all. */
+const HEADROOM = 1 / 8
+
+/** Points that a device takes at once where its memory is no concern. */
+export const rangePoints = (group: Group, bindingBytes: number): number =>
+  Math.min(MOST_RANGE, mostPoints(group, bindingBytes))
+
+/**
+ * Templates, instances and densities of at most 2 bytes an aux variable, the domain's roots, of which
+ * there are never more than 2^22, and its other tables. A test compares it with real shapes.
+ */
+function shapeBytes(circuit: GpuCircuit): number {
+  const { aux, log2Domain } = circuit
+  const roots = ELEMENT_BYTES * Math.min(2 ** 22, 2 ** (log2Domain - 1))
+  return shapeImageBytes(circuit) + 2 * aux + roots + 4 * 2 ** 20
+}
+
+/** Least device memory that a partition of a circuit can be proved with, points streamed. */
+export function leastGpuBytes(circuit: GpuCircuit, bindingBytes: number): number {
+  const { assign, quotient, sums } = partitionBytes(circuit, bindingBytes)
+  const ranges = (['g1', 'g2'] as const).map((group) => {
+    const count = LEAST_RANGE
+    return rangeBytes(group, count, 2) + multiexpBytes(planMultiexp({ group, count, bindingBytes, memoryBytes: 1 }))
+  })
+  return FIXED_BYTES + shapeBytes(circuit) + Math.max(assign, quotient, sums + Math.max(...ranges))
+}
+
+/** Where there is less than {@link leastGpuBytes} the plan is for that. */
+export function planGpu(circuit: GpuCircuit, { memoryBytes, bindingBytes }: GpuMemory): GpuPlan {
+  if (memoryBytes === undefined || memoryBytes === Number.POSITIVE_INFINITY) return unlimited(circuit, bindingBytes)
+  const least = leastGpuBytes(circuit, bindingBytes)
+  return limited(circuit, bindingBytes, Math.max(least, Math.floor(memoryBytes * (1 - HEADROOM))))
+}
+
+function unlimited(circuit: GpuCircuit, bindingBytes: number): GpuPlan {
+  const ranges = { g1: rangePoints('g1', bindingBytes), g2: rangePoints('g2', bindingBytes) }
+  const kept = keptBytes(circuit, ranges)
+  const keep = totalOf(kept) <= ASSUMED_MEMORY_BYTES / 4 ? QUERIES : []
+  return plan(circuit, bindingBytes, ranges, { g1: undefined, g2: undefined }, keep)
+}
+
+/** Points are kept if all fit beside a working set that does not slow the sums down; else what is left keeps some of them. */
+function limited(circuit: GpuCircuit, bindingBytes: number, memoryBytes: number): GpuPlan {
+  const { sums } = partitionBytes(circuit, bindingBytes)
+  const room = memoryBytes - FIXED_BYTES - shapeBytes(circuit)
+  const longest = { g1: rangePoints('g1', bindingBytes), g2: rangePoints('g2', bindingBytes) }
+  const all = totalOf(keptBytes(circuit, longest))
+  const beside = sumsIn(circuit, bindingBytes, room - sums - all, 0)
+  if (beside !== undefined && sameRanges(beside.ranges, longest)) {
+    const kept = plan(circuit, bindingBytes, beside.ranges, beside.bytes, QUERIES)
+    if (kept.shapeBytes + kept.workingBytes + totalOf(kept.kept) <= memoryBytes) return kept
+  }
+  const streamed = sumsIn(circuit, bindingBytes, room - sums, 2) as SumsPlan
+  const none = plan(circuit, bindingBytes, streamed.ranges, streamed.bytes, [])
+  let left = memoryBytes - none.shapeBytes - none.workingBytes
+  const kept = keptBytes(circuit, streamed.ranges)
+  const keep = [...QUERIES]
+    .sort((a, b) => kept[b] - kept[a])
+    .filter((query) => {
+      if (kept[query] > left) return false
+      left -= kept[query]
+      return true
+    })
+  return plan(circuit, bindingBytes, streamed.ranges, streamed.bytes, keep)
+}
+
+interface SumsPlan {
+  readonly ranges: Readonly<Record<Group, number>>
+  readonly bytes: Readonly<Record<Group, number>>
+}
+
+/**
+ * The longest ranges whose sums have half of the memory that is of use to them, or else that fit at all.
+ * @param held ranges of points in memory at once
+ */
+function sumsIn(circuit: GpuCircuit, bindingBytes: number, room: number, held: number): SumsPlan | undefined {
+  const { queries } = paramsLayout(circuit)
+  const of = (group: Group): { range: number; bytes: number } | undefined => {
+    const points = QUERIES.filter((query) => QUERY_GROUP[query] === group).map((query) => queries[query].points)
+    let fallback: { range: number; bytes: number } | undefined
+    for (let range = rangePoints(group, bindingBytes); range >= LEAST_RANGE; range /= 2) {
+      const count = Math.min(range, Math.max(...points))
+      const memoryBytes = room - rangeBytes(group, count, held)
+      if (memoryBytes <= 0) continue
+      const useful = multiexpBytes(planMultiexp({ group, count, bindingBytes }))
+      const fitted = multiexpBytes(planMultiexp({ group, count, bindingBytes, memoryBytes }))
+      if (fitted > memoryBytes) continue
+      const bytes = Math.min(memoryBytes, useful)
+      if (bytes >= useful / 2) return { range, bytes }
+      fallback ??= { range, bytes }
+    }
+    return fallback
+  }
+  const [g1, g2] = [of('g1'), of('g2')]
+  if (g1 === undefined || g2 === undefined) return undefined
+  return { ranges: { g1: g1.range, g2: g2.range }, bytes: { g1: g1.bytes, g2: g2.bytes } }
+}
+
+function plan(
+  circuit: GpuCircuit,
+  bindingBytes: number,
+  ranges: Readonly<Record<Group, number>>,
+  sumBytes: GpuPlan['sumBytes'],
+  keep: readonly Query[],
+): GpuPlan {
+  const { assign, quotient, sums } = partitionBytes(circuit, bindingBytes)
+  const { queries } = paramsLayout(circuit)
+  const held = keep.length === QUERIES.length ? 0 : 2
+  const ofSums = QUERIES.map((query) => {
+    const group = QUERY_GROUP[query]
+    const count = Math.min(queries[query].points, ranges[group])
+    const work = sumBytes[group] ?? multiexpBytes(planMultiexp({ group, count, bindingBytes }))
+    return rangeBytes(group, count, held) + work
+  })
+  const kept = keptBytes(circuit, ranges)
+  return {
+    shapeBytes: shapeBytes(circuit),
+    workingBytes: FIXED_BYTES + Math.max(assign, quotient, sums + Math.max(...ofSums)),
+    rangePoints: ranges,
+    sumBytes,
+    kept: Object.fromEntries(keep.map((query) => [query, kept[query]])),
+  }
+}
+
+/** Of a sum but for its work buffers: the points of the range and of the next one, an import, the scalars. */
+const rangeBytes = (group: Group, count: number, held: number): number =>
+  held * allocationBytes(count * POINT_BYTES[group]) +
+  allocationBytes(importBytes(group, count)) +
+  allocationBytes(count * ELEMENT_BYTES)
+
+/** Points as they are allocated, in ranges of equal length. */
+function keptBytes(circuit: GpuCircuit, ranges: Readonly<Record<Group, number>>): Record<Query, number> {
+  const { queries } = paramsLayout(circuit)
+  const bytes = (query: Query): number => {
+    const group = QUERY_GROUP[query]
+    const { points } = queries[query]
+    const count = Math.ceil(points / ranges[group])
+    return count * allocationBytes(Math.ceil(points / count) * POINT_BYTES[group])
+  }
+  return Object.fromEntries(QUERIES.map((query) => [query, bytes(query)])) as Record<Query, number>
+}
+
+/** Bytes of all queries together. */
+export const totalOf = (bytes: Readonly<Partial<Record<Query, number>>>): number =>
+  QUERIES.reduce((sum, query) => sum + (bytes[query] ?? 0), 0)
+
+const sameRanges = (a: Readonly<Record<Group, number>>, b: Readonly<Record<Group, number>>): boolean =>
+  a.g1 === b.g1 && a.g2 === b.g2
