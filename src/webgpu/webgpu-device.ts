@@ -35,17 +35,17 @@ import { multiexp, multiexpKernels } from './msm/multiexp.ts'
 import { QUOTIENT_KERNELS } from './ntt/quotient.ts'
 import type { AdapterInfo, OpenGpuOptions } from './open-gpu.ts'
 import { runSelfTest } from './self-test.ts'
-import { type GpuPlan, leastGpuBytes, planGpu, rangePoints } from './working-set.ts'
 import { GpuSetup, type WrapPoints } from './setup/device-setup.ts'
+import { type GpuPlan, leastGpuBytes, planGpu, rangePoints } from './working-set.ts'
 
-/** Everything that proving dispatches, in the order of its use. */
+/** Everything that proving dispatches, in the order of its use, but for the kernel that takes longest: helpers begin with the last one. */
 export const PROVING_KERNELS: readonly Kernel[] = [
   ...ROW_KERNELS,
   ...QUOTIENT_KERNELS,
   IMPORT_KERNEL.g1,
   ...multiexpKernels('g1'),
-  IMPORT_KERNEL.g2,
   ...multiexpKernels('g2'),
+  IMPORT_KERNEL.g2,
 ]
 
 export interface WebGpuDeviceOptions extends OpenGpuOptions {

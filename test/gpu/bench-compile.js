@@ -65,7 +65,7 @@ if (mode !== '') {
   await gpu.close()
 } else {
   const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
-  for (const step of ['one-by-one', 'together', 'helped 3', 'helped 7'].filter(
+  for (const step of ['one-by-one', 'together', 'helped 3'].filter(
     (s) => wanted.length === 0 || wanted.includes(s),
   )) {
     const cache = mkdtempSync(join(tmpdir(), 'wgzk-compile-'))
