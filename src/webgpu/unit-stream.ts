@@ -8,12 +8,15 @@ import type { Gpu } from './gpu.ts'
 
 /** Dispatches of a unit: recording them takes the host about a millisecond, in which the device should not idle. */
 const MAX_DISPATCHES = 100
+/** Of the first one, which nothing runs beside; each may have twice as many as the one before. */
+const FIRST_DISPATCHES = 8
 
 export class UnitStream {
   readonly #gpu: Gpu
   readonly #label: string
   readonly #run: Run
-  readonly #total: number
+  #total: number
+  #mostDispatches = FIRST_DISPATCHES
   #commands: Commands
   #recorded = 0
   #done = 0
@@ -24,8 +27,13 @@ export class UnitStream {
     this.#gpu = gpu
     this.#label = label
     this.#run = run
-    this.#total = Math.max(1, total)
+    this.#total = total
     this.#commands = gpu.commands(label)
+  }
+
+  /** Corrects the work of the whole stream, once it is known. */
+  expect(total: number): void {
+    this.#total = total
   }
 
   /** Where to record what comes next. */
@@ -45,16 +53,20 @@ export class UnitStream {
    */
   async recorded(work: number): Promise<void> {
     this.#recorded += work
-    if (this.#recorded >= this.#gpu.pace.limit || this.#commands.size >= MAX_DISPATCHES) await this.#submit()
+    if (this.#recorded >= this.#gpu.pace.limit || this.#commands.size >= this.#mostDispatches) await this.flush()
   }
 
   /** Submits the rest; resolves when everything is done. */
   async finish(): Promise<void> {
-    await this.#submit()
+    await this.flush()
     await this.#running
   }
 
-  async #submit(): Promise<void> {
+  /**
+   * Ends the unit, full or not: it is submitted when this returns. Resolves when the one before is done.
+   * @throws `run.signal.reason` once the signal aborts, and what units fail with
+   */
+  async flush(): Promise<void> {
     this.#run.signal.throwIfAborted()
     const work = this.#recorded
     const unit = this.#commands.submit()
@@ -62,12 +74,13 @@ export class UnitStream {
     this.#running = Promise.all([unit, before]).then(([ms]) => {
       this.#gpu.pace.note(work, ms)
       this.#done += work
-      this.#run.unit(Math.min(1, this.#done / this.#total))
+      this.#run.unit(Math.min(1, this.#done / Math.max(1, this.#total)))
     })
     // Whoever awaits it next hears of it; until then it is not unhandled.
     this.#running.catch(() => {})
     this.#commands = this.#gpu.commands(this.#label)
     this.#recorded = 0
+    this.#mostDispatches = Math.min(MAX_DISPATCHES, 2 * this.#mostDispatches)
     await before
   }
 }
