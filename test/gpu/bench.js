@@ -1,5 +1,5 @@
 /**
- * Rates of the kernels on a real GPU: `node test/gpu/bench.js [PART …] [LOG2 …] [--kernels]`. Parts are `g1`, `g2`, `import` and `transforms` (all of
+ * Rates of the kernels on a real GPU: `node test/gpu/bench.js [PART …] [LOG2 …] [--kernels]`. Parts are `g1`, `g2`, `bits`, `import` and `transforms` (all of
  * them unless named); numbers are sizes of the sums. `--kernels` adds the time of each kernel. Each figure is the best of several runs, after a warm-up that lifts
  * the clocks.
  */
@@ -9,6 +9,7 @@ import { IMPORT_KERNEL } from '../../src/webgpu/curve/import-points.ts'
 import { Gpu } from '../../src/webgpu/gpu.ts'
 import { maxPoints, multiexp } from '../../src/webgpu/msm/multiexp.ts'
 import { windowBits } from '../../src/webgpu/msm/plan.ts'
+import { QuerySum } from '../../src/webgpu/msm/query-sum.ts'
 import { benchScalars, best, distinctPoints, profile, profileKernels } from './bench-support.js'
 
 const words = process.argv.slice(2).filter((word) => !word.startsWith('--'))
@@ -49,6 +50,38 @@ async function sums(group, logs) {
   gpu.trim()
 }
 
+/** Scalars as seals have them, half of the bits set and three in two hundred wide: a range of a query, another one, and what both leave. */
+async function bits(group, log2) {
+  const n = 2 ** log2
+  const kindOf = (i) => {
+    const hash = Math.imul(i ^ (i >>> 15), 0x2c1b3c6d) >>> 0
+    return hash < 0.015 * 2 ** 32 ? 2 : (hash >>> 7) & 1
+  }
+  const points = await distinctPoints(gpu, group, n)
+  const scalars = { buffer: await benchScalars(gpu, n, kindOf), first: 0 }
+  const sum = new QuerySum(gpu, group)
+  const times = []
+  const work = async () => {
+    times.length = 0
+    for (const part of [
+      () => sum.add(points, scalars, n, run),
+      () => sum.add(points, scalars, n, run),
+      () => sum.finish(run),
+    ]) {
+      const start = performance.now()
+      await part()
+      times.push((performance.now() - start).toFixed(1))
+    }
+  }
+  await work()
+  await work()
+  console.log(`bit sum ${group}, ranges of 2^${log2}: ${times.join(' + ')} ms (${await profile(gpu, work)})`)
+  if (process.argv.includes('--kernels')) console.log(`  ${await profileKernels(gpu, work)}`)
+  sum.release()
+  for (const buffer of [points, scalars.buffer]) gpu.release(buffer)
+  gpu.trim()
+}
+
 /** The kernel alone, warm. Big-endian bytes are random here: the check refuses them, the work is the same. */
 async function imports(group, n) {
   const encoded = await benchScalars(gpu, (n * POINT_BYTES[group]) / 32)
@@ -76,6 +109,10 @@ async function imports(group, n) {
 
 if (wanted('g1')) await sums('g1', sizes.length > 0 ? sizes : [18, 20, 22])
 if (wanted('g2')) await sums('g2', sizes.length > 0 && parts.includes('g2') ? sizes : [18])
+if (wanted('bits')) {
+  await bits('g1', sizes.length > 0 && parts.includes('bits') ? Math.max(...sizes) : 22)
+  await bits('g2', sizes.length > 0 && parts.includes('bits') ? Math.max(...sizes) - 1 : 20)
+}
 if (wanted('import'))
   for (const group of ['g1', 'g2']) await imports(group, gpu.info.software ? 64 : 2 ** (group === 'g1' ? 22 : 21))
 if (wanted('transforms')) await (await import('./bench-transforms.js')).transforms(gpu)

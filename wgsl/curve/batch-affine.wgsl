@@ -12,6 +12,8 @@ struct Params {
   blocks: u32,
   half: u32,
   operands: u32,
+  // Of denominator-products.wgsl: what their number is.
+  threads: u32,
 }
 
 struct Point { x: CPacked, y: CPacked }

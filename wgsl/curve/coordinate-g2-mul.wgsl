@@ -1,11 +1,12 @@
 // Multiplication in Fq2 by three of Fq (Karatsuba), as steps around one body:
 // a·b = (a0 b0 − a1 b1) + ((a0 + a1)(b0 + b1) − a0 b0 − a1 b1) u.
-// `three` comes at run time (a uniform's 3), else a compiler would unroll the loop into three bodies.
-fn c_mul_steps(a: C, b: C, three: u32) -> C {
+// `three` comes at run time (a uniform's 3), else a compiler would unroll the loop into three bodies. Of a `real` b, b1 is 0: two steps do.
+fn c_mul_steps(a: C, b: C, real: bool, three: u32) -> C {
   var low = FQ_ZERO;
   var high = FQ_ZERO;
   var result = C(FQ_ZERO, FQ_ZERO);
   for (var step = 0u; step < three; step++) {
+    if (real && step == 1u) { continue; }
     var x = a.c0;
     var y = b.c0;
     if (step == 1u) { x = a.c1; y = b.c1; }
@@ -17,4 +18,5 @@ fn c_mul_steps(a: C, b: C, three: u32) -> C {
   }
   return result;
 }
-fn c_mul(a: C, b: C) -> C { return c_mul_steps(a, b, params.three); }
+fn c_mul(a: C, b: C) -> C { return c_mul_steps(a, b, false, params.three); }
+fn c_mul_by(a: C, b: C, real: bool) -> C { return c_mul_steps(a, b, real, params.three); }

@@ -1,7 +1,4 @@
-// Per pair: what its sum is, and the number to invert (1 where there is nothing to).
-@group(0) @binding(0) var<storage, read> points: array<Point>;
-@group(0) @binding(2) var<storage, read_write> kinds: array<u32>;
-@group(0) @binding(3) var<storage, read_write> denominator: array<FQPacked>;
+// Kinds and denominators of pairs, one a thread.
 @group(0) @binding(4) var<uniform> params: Params;
 
 override workgroup_size: u32 = 64;
@@ -9,34 +6,5 @@ override workgroup_size: u32 = 64;
 @compute @workgroup_size(workgroup_size)
 fn denominators(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let i = workgroup_number(group, groups) * workgroup_size + local;
-  if (i >= params.count) { return; }
-  let operands = pair(i);
-  var kind = ADD;
-  var d = c_one();
-  let no_right = (operands.y & NUMBER) == NONE;
-  let left = points[operands.x & NUMBER].x;
-  let left_infinite = c_is_infinity(left);
-  if (no_right) {
-    kind = select(LEFT, INFINITY, left_infinite);
-  } else {
-    let right = points[operands.y & NUMBER].x;
-    if (left_infinite || c_is_infinity(right)) {
-      kind = select(LEFT, select(RIGHT, INFINITY, c_is_infinity(right)), left_infinite);
-    } else {
-      let difference = c_sub(c_unpack(right), c_unpack(left));
-      // The exact test behind a cheap one: an inequality is seen by the low digit nearly always.
-      if (c_may_be_zero(difference) && c_is_zero(difference)) {
-        let y1 = signed_y(points[operands.x & NUMBER].y, operands.x);
-        let y2 = signed_y(points[operands.y & NUMBER].y, operands.y);
-        // Equal x: the same point, or its negative (also the only case with y = 0).
-        let opposite = c_is_zero(c_add(y1, y2));
-        kind = select(DOUBLE, INFINITY, opposite);
-        if (!opposite) { d = c_scale(y1, 2); }
-      } else {
-        d = difference;
-      }
-    }
-  }
-  kinds[i] = kind;
-  denominator[i] = fq_pack(fq_tidy(c_norm(d)));
+  if (i < params.count) { _ = prepare(i); }
 }

@@ -14,22 +14,25 @@ fn slopes(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grou
   let kind = kinds[i];
   if (kind > DOUBLE) { return; }
   let operands = pair(i);
-  let x1 = c_unpack(points[operands.x & NUMBER].x);
   let y1 = signed_y(points[operands.x & NUMBER].y, operands.x);
   let doubling = kind == DOUBLE;
-  var value = x1;
-  var d = c_scale(y1, 2);
-  if (!doubling) {
+  var value = y1;
+  var d = y1;
+  // x is loaded only where it is needed: nearly never in G1.
+  if (doubling) {
+    value = c_unpack(points[operands.x & NUMBER].x);
+    d = c_scale(y1, 2);
+  } else {
     value = c_sub(signed_y(points[operands.y & NUMBER].y, operands.y), y1);
-    d = c_sub(c_unpack(points[operands.y & NUMBER].x), x1);
+    if (!CONJUGATE_IS_ONE) { d = c_sub(c_unpack(points[operands.y & NUMBER].x), c_unpack(points[operands.x & NUMBER].x)); }
   }
-  // Steps over one body: 0 the square of a doubling, 1 the conjugate, 2 the inverse norm.
+  // Steps over one body: 0 the square of a doubling, 1 the conjugate, 2 the inverse norm, an element of Fq.
   for (var step = select(select(1u, 2u, CONJUGATE_IS_ONE), 0u, doubling); step < params.three; step++) {
     if (step == 1u && CONJUGATE_IS_ONE) { continue; }
     var factor = value;
     if (step == 1u) { factor = c_conjugate(d); }
     if (step == 2u) { factor = c_embed(fq_unpack(inverse[i])); }
-    value = c_mul(value, factor);
+    value = c_mul_by(value, factor, step == 2u);
     if (step == 0u) { value = c_scale(value, 3); }
   }
   slope[i] = c_pack(c_tidy(value));

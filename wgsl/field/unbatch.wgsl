@@ -19,14 +19,12 @@ fn unbatch(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gro
     // Two steps over one body: the inverse, then the suffix without this element.
     var next = suffix;
     for (var step = 0u; step < params.two; step++) {
-      let factor = fq_unpack(select_packed(prefix[i], element[i], step == 1u));
-      let product = fq_mul(suffix, factor);
+      // Only the one that is needed is loaded: a select would load both, twice.
+      var packed = FQPacked();
+      if (step == 0u) { packed = prefix[i]; } else { packed = element[i]; }
+      let product = fq_mul(suffix, fq_unpack(packed));
       if (step == 0u) { next = product; } else { suffix = product; }
     }
     prefix[i] = fq_pack(fq_tidy(next));
   }
-}
-
-fn select_packed(a: FQPacked, b: FQPacked, condition: bool) -> FQPacked {
-  return FQPacked(select(a.v0, b.v0, condition), select(a.v1, b.v1, condition), select(a.v2, b.v2, condition));
 }

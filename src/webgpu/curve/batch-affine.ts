@@ -42,40 +42,55 @@ function pairParams(source: PairSource): [blocks: number, half: number, operands
 
 interface RoundKernels {
   readonly denominators: Kernel
+  /** Denominators and their products in one; absent in G2, where a norm needs a multiplication body itself. */
+  readonly products?: Kernel
   readonly slopes: Kernel
   readonly sumX: Kernel
   readonly sumY: Kernel
 }
 
 function roundKernels(group: Group): RoundKernels {
-  const kernel = (entry: string, file: string, needs: readonly string[], bindings: Kernel['bindings']): Kernel => ({
+  const kernel = (
+    entry: string,
+    files: readonly string[],
+    needs: readonly string[],
+    bindings: Kernel['bindings'],
+  ): Kernel => ({
     name: `${entry} ${group}`,
-    // Without a multiplication the prelude stays small; in G1 a norm needs none.
+    // Only bodies that are called: in G1 a norm needs no multiplication, and a square has a body of its own.
     fields: [
-      { field: FQ, multiplication: needs.some((part) => part === 'mul' || (part === 'norm' && group === 'g2')) },
+      {
+        field: FQ,
+        multiplication: needs.some((part) => part === 'mul' || part === 'product' || group === 'g2'),
+        squaring: group === 'g1' && needs.includes('sqr'),
+      },
     ],
     parts: [
       'invocation.wgsl',
       `curve/coordinate-${group}.wgsl`,
       'curve/batch-affine.wgsl',
-      ...needs.map((part) => `curve/coordinate-${group}-${part}.wgsl`),
+      ...needs.filter((part) => part !== 'product').map((part) => `curve/coordinate-${group}-${part}.wgsl`),
       'curve/pairs.wgsl',
-      `curve/${file}.wgsl`,
+      ...files.map((file) => `curve/${file}.wgsl`),
     ],
     entry,
     bindings,
   })
+  const prepared: Kernel['bindings'] = ['read', 'read', 'read_write', 'read_write']
   const bindings: Kernel['bindings'] = ['read', 'read', 'read', 'read', 'read_write', 'uniform']
   return {
-    denominators: kernel(
-      'denominators',
-      'denominators',
-      ['norm'],
-      ['read', 'read', 'read_write', 'read_write', 'uniform'],
-    ),
-    slopes: kernel('slopes', 'slopes', ['mul', 'conjugate'], bindings),
-    sumX: kernel('sum_x', 'sum-x', ['mul'], bindings),
-    sumY: kernel('sum_y', 'sum-y', ['mul'], bindings),
+    denominators: kernel('denominators', ['pair-kinds', 'denominators'], ['norm'], [...prepared, 'uniform']),
+    ...(group === 'g1' && {
+      products: kernel(
+        'denominator_products',
+        ['pair-kinds', 'denominator-products'],
+        ['norm', 'product'],
+        [...prepared, 'read_write', 'read_write', 'uniform'],
+      ),
+    }),
+    slopes: kernel('slopes', ['slopes'], ['mul', 'conjugate'], bindings),
+    sumX: kernel('sum_x', ['sum-x'], ['sqr'], bindings),
+    sumY: kernel('sum_y', ['sum-y'], ['mul'], bindings),
   }
 }
 
@@ -157,12 +172,20 @@ export class BatchAffine {
     const { points, source, sums } = round
     const kernels = KERNELS[this.#group]
     const pairs = source.kind === 'list' ? source.pairs : this.#spare
-    const params = [count, first, 3, ...pairParams(source)]
+    const threads = this.#inversion.threads(count)
+    const params = [count, first, 3, ...pairParams(source), threads ?? 0]
     const run = (kernel: Kernel, ...work: GPUBuffer[]): void => {
       commands.dispatch(kernel, { buffers: [points, pairs, ...work], params, workgroups: Math.ceil(count / 64) })
     }
-    run(kernels.denominators, this.#kinds, this.#denominators)
-    this.#inversion.record(commands, this.#denominators, count)
+    const [prefix, totals] = this.#inversion.products
+    if (kernels.products !== undefined && threads !== undefined && totals !== undefined) {
+      const buffers = [points, pairs, this.#kinds, this.#denominators, prefix, totals]
+      commands.dispatch(kernels.products, { buffers, params, workgroups: Math.ceil(threads / 64) })
+      this.#inversion.record(commands, this.#denominators, count, true)
+    } else {
+      run(kernels.denominators, this.#kinds, this.#denominators)
+      this.#inversion.record(commands, this.#denominators, count)
+    }
     run(kernels.slopes, this.#kinds, this.#inversion.inverses, this.#slopes)
     run(kernels.sumX, this.#kinds, this.#slopes, sums)
     run(kernels.sumY, this.#kinds, this.#slopes, sums)

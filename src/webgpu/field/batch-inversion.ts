@@ -51,18 +51,19 @@ const invertKernel: Kernel = {
 
 export const BATCH_INVERSION_KERNELS: readonly Kernel[] = [productsKernel, unbatchKernel, invertKernel]
 
+/** Inverses of a level, which hold prefix products at first, and the totals of its threads, the next level's elements. */
+interface Level {
+  readonly inverses: GPUBuffer
+  readonly totals: GPUBuffer | undefined
+}
+
 /** Work buffers for at most `count` elements; freed by the owner through {@link release}. */
 export class BatchInversion {
   readonly #gpu: Gpu
   readonly #inversions: number
-  /** Of each level: its inverses, which hold prefix products at first, and the totals of its threads, the next level's elements. */
-  readonly #levels: readonly { readonly inverses: GPUBuffer; readonly totals: GPUBuffer | undefined }[]
+  readonly #levels: readonly Level[]
 
-  private constructor(
-    gpu: Gpu,
-    inversions: number,
-    levels: readonly { readonly inverses: GPUBuffer; readonly totals: GPUBuffer | undefined }[],
-  ) {
+  private constructor(gpu: Gpu, inversions: number, levels: readonly Level[]) {
     this.#gpu = gpu
     this.#inversions = inversions
     this.#levels = levels
@@ -89,25 +90,42 @@ export class BatchInversion {
 
   /** The inverses, after {@link record}. */
   get inverses(): GPUBuffer {
-    return (this.#levels[0] as { inverses: GPUBuffer }).inverses
+    return (this.#levels[0] as Level).inverses
   }
 
-  /** Records the inversion of the first `count` elements of a buffer. */
-  record(commands: Commands, elements: GPUBuffer, count: number, level = 0): void {
-    const { inverses, totals } = this.#levels[level] as { inverses: GPUBuffer; totals: GPUBuffer | undefined }
-    if (count <= this.#inversions || totals === undefined) {
+  /** Threads that multiply a batch's elements up; undefined if they are so few that each is inverted by itself. */
+  threads(count: number, level = 0): number | undefined {
+    if (count <= this.#inversions || this.#levels[level]?.totals === undefined) return undefined
+    return Math.ceil(count / Math.min(PER_THREAD, Math.ceil(count / this.#inversions)))
+  }
+
+  /** Where a kernel that makes the elements may put their prefix products and totals itself, as products.wgsl does. */
+  get products(): readonly [prefix: GPUBuffer, totals: GPUBuffer | undefined] {
+    const { inverses, totals } = this.#levels[0] as Level
+    return [inverses, totals]
+  }
+
+  /**
+   * Records the inversion of the first `count` elements of a buffer.
+   * @param multiplied products and totals are there already
+   */
+  record(commands: Commands, elements: GPUBuffer, count: number, multiplied = false, level = 0): void {
+    const { inverses, totals } = this.#levels[level] as Level
+    const threads = this.threads(count, level)
+    if (threads === undefined || totals === undefined) {
       const params = [count, inversionBatches(FQ)]
       commands.dispatch(invertKernel, { buffers: [elements, inverses], params, workgroups: groups(count) })
       return
     }
-    const threads = Math.ceil(count / Math.min(PER_THREAD, Math.ceil(count / this.#inversions)))
-    commands.dispatch(productsKernel, {
-      buffers: [elements, inverses, totals],
-      params: [count, threads],
-      workgroups: groups(threads),
-    })
-    this.record(commands, totals, threads, level + 1)
-    const { inverses: ofTotals } = this.#levels[level + 1] as { inverses: GPUBuffer }
+    if (!multiplied) {
+      commands.dispatch(productsKernel, {
+        buffers: [elements, inverses, totals],
+        params: [count, threads],
+        workgroups: groups(threads),
+      })
+    }
+    this.record(commands, totals, threads, false, level + 1)
+    const { inverses: ofTotals } = this.#levels[level + 1] as Level
     commands.dispatch(unbatchKernel, {
       buffers: [elements, inverses, ofTotals],
       params: [count, threads, 2],
@@ -126,10 +144,7 @@ export const inversionBytes = (count: number): number =>
 
 const groups = (threads: number): number => Math.ceil(threads / WORKGROUP)
 
-function releaseLevels(
-  gpu: Gpu,
-  levels: readonly { readonly inverses: GPUBuffer; readonly totals: GPUBuffer | undefined }[],
-): void {
+function releaseLevels(gpu: Gpu, levels: readonly Level[]): void {
   for (const { inverses, totals } of levels) {
     gpu.release(inverses)
     if (totals !== undefined) gpu.release(totals)

@@ -26,9 +26,6 @@ export const multiexpKernels = (group: Group): readonly Kernel[] => [
   EXPORT_KERNEL,
 ]
 
-/** Share of a sum that is counting its entries, for progress. */
-const COUNTING_SHARE = 0.04
-
 export interface MultiexpOptions extends PlanOptions {
   /** Points of a tile, a multiple of 8. @default {@link maxPoints} */
   readonly tilePoints?: number
@@ -74,28 +71,34 @@ export async function multiexp(
     const counts = await make('counts')
     const ranks = await make('ranks')
     const digits = { buffer: scalars, first }
-    const counting = new UnitStream(gpu, 'count entries', partOf(run, 0, COUNTING_SHARE), countingWork(plan))
-    const totals = await countEntries(gpu, counting, plan, digits, { counts, ranks, totals: await make('totals') })
-    const adder = set.own(await BatchAffine.create(gpu, group, slicePairs))
+    const ofWindow = bucketsOfWindow(window)
+    const reduction = ADDITION_COST[group] * reductionAdditions(windows, window - 1)
+    const sorting = countingWork(plan) + runs.reduce((sum, [, to]) => sum + placingWork(plan, to), 0)
+    // At first as if every digit were an addition.
+    const stream = new UnitStream(gpu, 'multiexp', run, sorting + windows * count * ADDITION_COST[group] + reduction)
+    const readTotals = await countEntries(gpu, stream, plan, digits, { counts, ranks, totals: await make('totals') })
     const ranges = await BucketRanges.create(gpu, set, counts, bytes)
     const lists = { entries: await make('entries'), entryBucket: await make('entryBucket') }
-    const pairs = { pairs: await make('pairs'), pairBucket: await make('pairBucket') }
-    const pairSums = { pairSums: await make('pairSums'), nextPairSums: await make('nextPairSums') }
     const sums = await make('sums')
-    const encoded = await make('encoded')
-
-    const ofWindow = bucketsOfWindow(window)
-    const work =
-      totals.reduce((sum, one, k) => sum + roundsWork(group, one) + placingWork(plan, runs[k]?.[1] ?? 0), 0) +
-      ADDITION_COST[group] * reductionAdditions(windows, window - 1)
-    const stream = new UnitStream(gpu, 'multiexp', partOf(run, COUNTING_SHARE, 1), work)
     // Zero words are infinity.
     stream.commands.clear(sums, 0, bytes.sums)
+    const place = async ([from, to]: readonly [number, number]): Promise<void> => {
+      ranges.recordFirst(stream.commands, from * ofWindow, (to - from) * ofWindow)
+      await recordPlacing(stream, plan, [from, to], digits, { ranges: ranges.ranges, ranks, ...lists })
+    }
+    // What the first run adds is not known yet, where its entries lie is: the device does that while totals are read.
+    await place(runs[0] as readonly [number, number])
+    await stream.flush()
+    const adder = set.own(await BatchAffine.create(gpu, group, slicePairs))
+    const pairs = { pairs: await make('pairs'), pairBucket: await make('pairBucket') }
+    const pairSums = { pairSums: await make('pairSums'), nextPairSums: await make('nextPairSums') }
+    const encoded = await make('encoded')
+    const totals = await readTotals()
+    stream.expect(sorting + totals.reduce((sum, total) => sum + roundsWork(group, total), 0) + reduction)
     for (const [k, total] of totals.entries()) {
       const [from, to] = runs[k] as readonly [number, number]
+      if (k > 0) await place([from, to])
       const buckets = (to - from) * ofWindow
-      ranges.recordFirst(stream.commands, from * ofWindow, buckets)
-      await recordPlacing(stream, plan, [from, to], digits, { ranges: ranges.ranges, ranks, ...lists })
       const ofRun = {
         buffer: sums,
         offset: from * ofWindow * POINT_BYTES[group],

@@ -71,8 +71,8 @@ async function walk(
 }
 
 /**
- * Counts the entries of all buckets of all windows, and what each run of windows has to add.
- * @param stream what is recorded goes here; it is finished
+ * Records the counting of the entries of all buckets of all windows, and of what each run of windows has to add, and submits it.
+ * @returns a function that reads what the runs have to add
  */
 export async function countEntries(
   gpu: Gpu,
@@ -80,10 +80,11 @@ export async function countEntries(
   plan: MultiexpPlan,
   scalars: Scalars,
   { counts, ranks, totals }: { readonly counts: GPUBuffer; readonly ranks: GPUBuffer; readonly totals: GPUBuffer },
-): Promise<RunTotals[]> {
+): Promise<() => Promise<RunTotals[]>> {
   const { count, window, windows, runs } = plan
   const ofWindow = bucketsOfWindow(window)
-  stream.commands.clear(counts, 0, 4 * windows * ofWindow).clear(totals, 0, 4 * TOTALS_WORDS * runs.length)
+  const bytes = 4 * TOTALS_WORDS * runs.length
+  stream.commands.clear(counts, 0, 4 * windows * ofWindow).clear(totals, 0, bytes)
   await walk(stream, count, windows, (begin, end, workgroups) => {
     stream.commands.dispatch(countKernel, {
       buffers: [scalars.buffer, counts, ranks],
@@ -99,13 +100,19 @@ export async function countEntries(
       workgroups: Math.ceil(buckets / TOTALS_BUCKETS),
     })
   }
-  // Submitted one behind the other, waited for together.
-  const [, bytes] = await Promise.all([stream.finish(), gpu.download(totals, 0, 4 * TOTALS_WORDS * runs.length)])
-  const words = new Uint32Array(bytes.buffer, bytes.byteOffset, TOTALS_WORDS * runs.length)
-  return runs.map((_, k) => {
-    const own = words.subarray(TOTALS_WORDS * k, TOTALS_WORDS * (k + 1))
-    return { entries: own[MAX_ROUNDS] as number, pairsOfRound: [...own.subarray(0, MAX_ROUNDS)] }
-  })
+  const submitted = stream.flush()
+  const reading = gpu.download(totals, 0, bytes)
+  // Whoever calls the function hears of it; until then it is not unhandled.
+  reading.catch(() => {})
+  await submitted
+  return async () => {
+    const { buffer, byteOffset } = await reading
+    const words = new Uint32Array(buffer, byteOffset, bytes / 4)
+    return runs.map((_, k) => {
+      const own = words.subarray(TOTALS_WORDS * k, TOTALS_WORDS * (k + 1))
+      return { entries: own[MAX_ROUNDS] as number, pairsOfRound: [...own.subarray(0, MAX_ROUNDS)] }
+    })
+  }
 }
 
 /** Records the placing of a run's entries; the ranges hold where each bucket's begin. */

@@ -1,0 +1,38 @@
+// Per pair: what its sum is, and the number to invert (1 where there is nothing to), which is kept too.
+@group(0) @binding(0) var<storage, read> points: array<Point>;
+@group(0) @binding(2) var<storage, read_write> kinds: array<u32>;
+@group(0) @binding(3) var<storage, read_write> denominator: array<FQPacked>;
+
+fn prepare(i: u32) -> FQ {
+  let operands = pair(i);
+  var kind = ADD;
+  var d = c_one();
+  let no_right = (operands.y & NUMBER) == NONE;
+  let left = points[operands.x & NUMBER].x;
+  let left_infinite = c_is_infinity(left);
+  if (no_right) {
+    kind = select(LEFT, INFINITY, left_infinite);
+  } else {
+    let right = points[operands.y & NUMBER].x;
+    if (left_infinite || c_is_infinity(right)) {
+      kind = select(LEFT, select(RIGHT, INFINITY, c_is_infinity(right)), left_infinite);
+    } else {
+      let difference = c_sub(c_unpack(right), c_unpack(left));
+      // The exact test behind a cheap one: an inequality is seen by the low digit nearly always.
+      if (c_may_be_zero(difference) && c_is_zero(difference)) {
+        let y1 = signed_y(points[operands.x & NUMBER].y, operands.x);
+        let y2 = signed_y(points[operands.y & NUMBER].y, operands.y);
+        // Equal x: the same point, or its negative (also the only case with y = 0).
+        let opposite = c_is_zero(c_add(y1, y2));
+        kind = select(DOUBLE, INFINITY, opposite);
+        if (!opposite) { d = c_scale(y1, 2); }
+      } else {
+        d = difference;
+      }
+    }
+  }
+  kinds[i] = kind;
+  let norm = fq_tidy(c_norm(d));
+  denominator[i] = fq_pack(norm);
+  return norm;
+}
