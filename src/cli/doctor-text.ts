@@ -1,5 +1,7 @@
 /** The doctor's report for people. */
+import { duration, ratesLines } from './bench-text.ts'
 import type { AdapterReport, DoctorReport } from './doctor.ts'
+import { table } from './table.ts'
 
 /** Limits that decide what an adapter can prove, and how fast. */
 const SHOWN_LIMITS = [
@@ -20,6 +22,10 @@ export function reportText(report: DoctorReport): string {
     'Processor',
     `  ${cpu.model}, ${cpu.cores} cores; threads of the CPU device: ${cpu.threads}`,
     `  relaxed SIMD: ${simd}; fused multiply-add: ${cpu.fusedMultiplyAdd ? 'yes' : 'no'}`,
+    ...(cpu.rates === undefined ? [] : indented(ratesLines(cpu.rates))),
+    ...(cpu.ratesWithFlag === undefined
+      ? []
+      : ["  with cpu.relaxedSimd: 'enable'", ...indented(ratesLines(cpu.ratesWithFlag))]),
     '',
     'Memory',
     `  RAM ${gib(memory.ramBytes)}, limit of the control group: ${limit}; the engine would use ${gib(memory.engineBytes)}`,
@@ -33,9 +39,16 @@ export function reportText(report: DoctorReport): string {
     '',
     `Circuits (parameters in ${parameterCache})`,
     ...table(
-      ['circuit', 'parameters', 'device, or why not'],
-      circuits.map(({ circuitId, parameters, device, reason }) => [circuitId, parameters, device ?? `— ${reason}`]),
+      ['circuit', 'parameters', 'a proof takes about', 'device, or why not'],
+      circuits.map(({ circuitId, parameters, device, reason, estimate }) => [
+        circuitId,
+        parameters,
+        estimate === undefined ? '' : `${duration(estimate.proofMs)} (${estimate.device})`,
+        device ?? `— ${reason}`,
+      ]),
     ),
+    '',
+    'Times are of the device alone, all partitions, by its rates, with the points in its memory.',
   ]
   return lines.join('\n')
 }
@@ -51,12 +64,10 @@ function adapterLines({ name, backend, software, copies, copy, ...adapter }: Ada
   }
   const time = selfTestMs === undefined ? '' : ` in ${selfTestMs} ms`
   lines.push(`    self-test: ${selfTest}${time}${reason === undefined ? '' : `: ${reason}`}`)
+  if (adapter.rates !== undefined) lines.push(...indented(ratesLines(adapter.rates)))
   return lines
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const widths = head.map((title, k) => Math.max(title.length, ...rows.map((row) => row[k]?.length ?? 0)))
-  return [head, ...rows].map((row) => `  ${row.map((cell, k) => cell.padEnd(widths[k] ?? 0)).join('  ')}`.trimEnd())
-}
+const indented = (lines: readonly string[]): string[] => lines.map((line) => `    ${line}`)
 
 const gib = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(1)} GiB`

@@ -4,15 +4,19 @@
  */
 import { availableParallelism, cpus } from 'node:os'
 import { type CircuitCapability, circuitIds } from '../budget/capabilities.ts'
+import { circuitSize } from '../budget/circuit-sizes.ts'
 import { budgetBytes, type MachineMemory, machineMemory } from '../budget/detect-memory.ts'
+import { estimateTime, type TimeEstimate } from '../budget/estimate-time.ts'
 import type { CircuitId } from '../circuit/circuit-id.ts'
+import { MAX_LOG2_DOMAIN } from '../cpu/ntt/transform.ts'
 import { enableRelaxedSimd, hasRelaxedSimd, isMultiplyAddFused } from '../cpu/relaxed-simd.ts'
 import { WorkerDeviceClient } from '../device/device-client.ts'
 import type { AdapterDetails } from '../device/device-spec.ts'
-import { gpuSpec } from '../device/open-devices.ts'
+import { CPU_NAME, gpuSpec } from '../device/open-devices.ts'
 import { Engine } from '../engine.ts'
 import { ProverError, toErrorObject } from '../errors.ts'
-import { parameterDirectory, resolveOptions } from '../options.ts'
+import type { DeviceRates } from '../groth16/device-rates.ts'
+import { parameterDirectory, type ResolvedOptions, resolveOptions } from '../options.ts'
 import { type FoundParameters, foundParameters } from '../srs/parameters-present.ts'
 import { type ListedAdapter, listAdapters } from '../webgpu/list-adapters.ts'
 
@@ -24,10 +28,14 @@ export interface AdapterReport extends ListedAdapter {
   readonly selfTestMs?: number
   /** Why it can't be used, or was not tested. */
   readonly reason?: string
+  /** Of hardware. */
+  readonly rates?: DeviceRates
 }
 
 export interface CircuitReport extends CircuitCapability {
   readonly parameters: FoundParameters
+  /** By the rates of the first adapter that can serve it, else of the CPU device; parameters or not. */
+  readonly estimate?: TimeEstimate & { readonly device: string }
 }
 
 export interface DoctorReport {
@@ -43,6 +51,10 @@ export interface DoctorReport {
     readonly fusedMultiplyAdd: boolean
     /** Of the CPU device. */
     readonly threads: number
+    /** Of the CPU device with default options. */
+    readonly rates?: DeviceRates
+    /** With `cpu.relaxedSimd: 'enable'`, where that changes something. */
+    readonly ratesWithFlag?: DeviceRates
   }
   readonly memory: MachineMemory & { readonly engineBytes: number }
   readonly adapters: readonly AdapterReport[]
@@ -61,38 +73,66 @@ export interface DoctorReport {
 /** Software adapters compile kernels slowly; what they can do is no reason to wait. */
 const SELF_TEST_LIMIT_MS = 60_000
 
+/** Measuring hardware takes seconds. */
+const MEASURE_LIMIT_MS = 60_000
+
 export async function examine({ parameterCache }: { parameterCache?: string | undefined } = {}): Promise<DoctorReport> {
   const folder = parameterDirectory(parameterCache, '--parameters')
-  const relaxedSimd = hasRelaxedSimd()
-  // A process of our own: the flag of Node 20 may be set.
-  const relaxedSimdWithFlag = enableRelaxedSimd()
   const options = resolveOptions({ parameterCache: folder })
   const { adapters: listed, reason } = await listAdapters()
   const adapters: AdapterReport[] = []
   for (const adapter of listed) adapters.push(await examineAdapter(adapter))
   const { devices, capabilities, gpuUnavailable, failure } = await examineEngine(folder)
+  const cpu = await examineCpu(options)
   const gpuReason = reason ?? gpuUnavailable
+  const measured = [...adapters, { ...cpu, name: CPU_NAME, maxLog2Domain: MAX_LOG2_DOMAIN }]
   return {
     node: process.version,
     platform: `${process.platform} ${process.arch}`,
-    cpu: {
-      model: cpus()[0]?.model.trim() ?? 'unknown',
-      cores: availableParallelism(),
-      relaxedSimd,
-      relaxedSimdWithFlag,
-      fusedMultiplyAdd: isMultiplyAddFused(),
-      threads: options.cpu.threads,
-    },
+    cpu,
     memory: { ...machineMemory(), engineBytes: budgetBytes(options.memory) },
     adapters,
     ...(gpuReason !== undefined && { gpuUnavailable: gpuReason }),
     devices,
     parameterCache: folder,
-    circuits: circuitIds().map((circuitId) => circuitReport(circuitId, folder, capabilities)),
+    circuits: circuitIds().map((circuitId) => circuitReport(circuitId, folder, capabilities, measured)),
     canProve: devices.length > 0,
     ...(failure !== undefined && { failure }),
   }
 }
+
+/** Last: the flag of Node 20 that it sets is one of the whole process, and what came before is without it. */
+async function examineCpu({ cpu }: Pick<ResolvedOptions, 'cpu'>): Promise<DoctorReport['cpu']> {
+  const relaxedSimd = hasRelaxedSimd()
+  const rates = await cpuRates(cpu)
+  const relaxedSimdWithFlag = enableRelaxedSimd()
+  const ratesWithFlag = relaxedSimdWithFlag && !relaxedSimd ? await cpuRates(cpu) : undefined
+  return {
+    model: cpus()[0]?.model.trim() ?? 'unknown',
+    cores: availableParallelism(),
+    relaxedSimd,
+    relaxedSimdWithFlag,
+    fusedMultiplyAdd: isMultiplyAddFused(),
+    threads: cpu.threads,
+    ...(rates !== undefined && { rates }),
+    ...(ratesWithFlag !== undefined && { ratesWithFlag }),
+  }
+}
+
+async function cpuRates(cpu: ResolvedOptions['cpu']): Promise<DeviceRates | undefined> {
+  const client = await WorkerDeviceClient.start({ kind: 'cpu', ...cpu }, 'doctor cpu')
+  try {
+    return await client.measure({}, { signal: AbortSignal.timeout(MEASURE_LIMIT_MS) })
+  } catch (error) {
+    // A machine this busy or slow has no rates worth telling.
+    if (isTimeout(error)) return undefined
+    throw error
+  } finally {
+    await client.close()
+  }
+}
+
+const isTimeout = (error: unknown): boolean => error instanceof DOMException && error.name === 'TimeoutError'
 
 /** Opens an adapter in a process of its own, software ones too, and tests it. */
 async function examineAdapter(adapter: ListedAdapter): Promise<AdapterReport> {
@@ -105,14 +145,26 @@ async function examineAdapter(adapter: ListedAdapter): Promise<AdapterReport> {
     opened = { maxLog2Domain, ...(details !== undefined && { details }) }
     const from = performance.now()
     await client.selfTest({ signal: AbortSignal.timeout(SELF_TEST_LIMIT_MS) })
-    return { ...adapter, ...opened, selfTest: 'passed', selfTestMs: Math.round(performance.now() - from) }
+    const selfTestMs = Math.round(performance.now() - from)
+    const rates = adapter.software ? undefined : await gpuRates(client)
+    return { ...adapter, ...opened, selfTest: 'passed', selfTestMs, ...(rates !== undefined && { rates }) }
   } catch (error) {
-    if (error instanceof DOMException && error.name === 'TimeoutError') {
+    if (isTimeout(error)) {
       return { ...adapter, ...opened, selfTest: 'skipped', reason: `not done within ${SELF_TEST_LIMIT_MS / 1000} s` }
     }
     return { ...adapter, ...opened, selfTest: 'failed', reason: toErrorObject(error).message }
   } finally {
     await client?.close()
+  }
+}
+
+/** A GPU that passed its test is of use also if it can't be measured, for want of memory or time. */
+async function gpuRates(client: WorkerDeviceClient): Promise<DeviceRates | undefined> {
+  try {
+    return await client.measure({}, { signal: AbortSignal.timeout(MEASURE_LIMIT_MS) })
+  } catch (error) {
+    if (isTimeout(error) || ProverError.is(error)) return undefined
+    throw error
   }
 }
 
@@ -126,11 +178,7 @@ interface EngineFindings {
 /** What an engine makes of this machine. Development parameters count here: a column says which are. */
 async function examineEngine(parameterCache: string): Promise<EngineFindings> {
   try {
-    await using engine = await Engine.create({
-      parameterCache,
-      allowDevelopmentParameters: true,
-      cpu: { relaxedSimd: 'enable' },
-    })
+    await using engine = await Engine.create({ parameterCache, allowDevelopmentParameters: true })
     const { gpus, gpuUnavailable } = engine.status()
     const working = gpus.filter(({ state }) => state !== 'excluded')
     return { devices: working.map(({ name }) => name), capabilities: engine.capabilities(), gpuUnavailable }
@@ -144,8 +192,17 @@ function circuitReport(
   circuitId: CircuitId,
   folder: string,
   capabilities: readonly CircuitCapability[],
+  measured: readonly { readonly name: string; readonly rates?: DeviceRates; readonly maxLog2Domain?: number }[],
 ): CircuitReport {
   const known = capabilities.find((capability) => capability.circuitId === circuitId)
   const capability = known ?? { circuitId, available: false, warm: false, reason: 'no device works' }
-  return { ...capability, parameters: foundParameters(circuitId, folder) }
+  const size = circuitSize(circuitId)
+  const device = measured.find(
+    ({ rates, maxLog2Domain }) => rates !== undefined && size !== undefined && size.log2Domain <= (maxLog2Domain ?? 0),
+  )
+  const estimate =
+    device?.rates !== undefined && size !== undefined
+      ? { device: device.name, ...estimateTime(circuitId, size, device.rates) }
+      : undefined
+  return { ...capability, parameters: foundParameters(circuitId, folder), ...(estimate !== undefined && { estimate }) }
 }

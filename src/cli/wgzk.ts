@@ -1,42 +1,101 @@
 #!/usr/bin/env node
 /**
- * The command of the package: `npx wgzk doctor [--json] [--parameters FOLDER]`.
+ * The command of the package: `npx wgzk doctor` and `npx wgzk bench`.
  *
- * Exit codes: 0 done; 1 no device of this machine can prove; 2 the arguments make no sense.
+ * Exit codes: 0 done; 1 no device of this machine can prove, or what was asked for is not there; 2 the arguments make no sense.
  */
 import { parseArgs } from 'node:util'
-import { examine } from './doctor.ts'
-import { reportText } from './doctor-text.ts'
+import { isCircuitId } from '../circuit/circuit-id.ts'
+import { ProverError } from '../errors.ts'
 
 const USAGE = `usage: wgzk doctor [--json] [--parameters FOLDER]
+       wgzk bench [--device NAME] [--log2 N] [--circuit ID]… [--rounds N] [--relaxed-simd auto|enable|never] [--json] [--parameters FOLDER]
 
-Tells what this machine can prove: its GPUs, processor and memory, the parameters found, and each circuit's device.
+doctor tells what this machine can prove: its GPUs, processor and memory, how fast they are, the parameters found, and each circuit's device.
+bench measures one device.
 
-  --json               as one JSON object
-  --parameters FOLDER  where the parameter files are (default: FIL_PROOFS_PARAMETER_CACHE, else /var/tmp/filecoin-proof-parameters)`
+  --json               one JSON object
+  --parameters FOLDER  where the parameter files are (default: FIL_PROOFS_PARAMETER_CACHE, else /var/tmp/filecoin-proof-parameters)
+  --device NAME        cpu, or a part of an adapter's name (default: the first hardware GPU, else cpu)
+  --log2 N             the evaluation domain to measure, 2^N (10 to 24; default: by the device's speed)
+  --circuit ID         also prove one partition of this circuit, e.g. winning-32g, whose parameters must be there
+  --rounds N           proofs of it after the first (default: 3)
+  --relaxed-simd       of the CPU device, as the option cpu.relaxedSimd (default: auto)`
 
 const OPTIONS = {
   json: { type: 'boolean', default: false },
   parameters: { type: 'string' },
+  device: { type: 'string' },
+  log2: { type: 'string' },
+  circuit: { type: 'string', multiple: true, default: [] as string[] },
+  rounds: { type: 'string', default: '3' },
+  'relaxed-simd': { type: 'string', default: 'auto' },
   help: { type: 'boolean', short: 'h', default: false },
 } as const
 
-function parse(): { values: { json: boolean; parameters?: string | undefined; help: boolean }; positionals: string[] } {
+class UsageError extends Error {}
+
+type Values = ReturnType<typeof parse>['values']
+
+function parse() {
   try {
     return parseArgs({ allowPositionals: true, options: OPTIONS })
   } catch (error) {
-    console.error((error as Error).message)
-    return { values: { json: false, help: false }, positionals: [] }
+    throw new UsageError((error as Error).message)
   }
 }
 
-const { values, positionals } = parse()
-if (values.help) console.log(USAGE)
-else if (positionals.join(' ') !== 'doctor') {
-  console.error(USAGE)
-  process.exitCode = 2
-} else {
-  const report = await examine({ parameterCache: values.parameters })
-  console.log(values.json ? JSON.stringify(report, null, 2) : reportText(report))
+function integer(text: string, name: string, least: number, most: number): number {
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value >= least && value <= most) return value
+  throw new UsageError(`expected --${name} to be an integer from ${least} to ${most}, got ${text}`)
+}
+
+async function doctor({ parameters, json }: Values): Promise<void> {
+  const { examine } = await import('./doctor.ts')
+  const { reportText } = await import('./doctor-text.ts')
+  const report = await examine({ parameterCache: parameters })
+  console.log(json ? JSON.stringify(report, null, 2) : reportText(report))
   process.exitCode = report.canProve ? 0 : 1
+}
+
+async function measure(values: Values): Promise<void> {
+  const circuits = values.circuit.map((id) => {
+    if (isCircuitId(id)) return id
+    throw new UsageError(`expected --circuit to be a circuit such as winning-32g, got ${id}`)
+  })
+  const relaxedSimd = values['relaxed-simd']
+  if (relaxedSimd !== 'auto' && relaxedSimd !== 'enable' && relaxedSimd !== 'never') {
+    throw new UsageError(`expected --relaxed-simd to be auto, enable or never, got ${relaxedSimd}`)
+  }
+  const { bench } = await import('./bench.ts')
+  const { benchText } = await import('./bench-text.ts')
+  const report = await bench({
+    device: values.device,
+    log2Domain: values.log2 === undefined ? undefined : integer(values.log2, 'log2', 10, 24),
+    circuits,
+    rounds: integer(values.rounds, 'rounds', 0, 1000),
+    parameterCache: values.parameters,
+    relaxedSimd,
+  })
+  console.log(values.json ? JSON.stringify(report, null, 2) : benchText(report))
+}
+
+const COMMANDS: Readonly<Record<string, (values: Values) => Promise<void>>> = { doctor, bench: measure }
+
+try {
+  const { values, positionals } = parse()
+  const [name = '', ...others] = positionals
+  const command = Object.hasOwn(COMMANDS, name) && others.length === 0 ? COMMANDS[name] : undefined
+  if (values.help) console.log(USAGE)
+  else if (command === undefined) throw new UsageError(`no command ${positionals.join(' ')}`.trim())
+  else await command(values)
+} catch (error) {
+  if (error instanceof UsageError) {
+    console.error(`${error.message}\n${USAGE}`)
+    process.exitCode = 2
+  } else if (ProverError.is(error)) {
+    console.error(error.message)
+    process.exitCode = 1
+  } else throw error
 }

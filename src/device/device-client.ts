@@ -6,6 +6,7 @@ import type { CircuitId } from '../circuit/circuit-id.ts'
 import type { CompactWitness } from '../circuit/shape.ts'
 import { workerFile } from '../cpu/wasm-file.ts'
 import { ProverError } from '../errors.ts'
+import type { DeviceRates, MeasureOptions } from '../groth16/device-rates.ts'
 import type { Run } from '../groth16/proving-device.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
 import type { DeviceInfo, DeviceSpec } from './device-spec.ts'
@@ -71,6 +72,7 @@ export interface WorkerBatch extends Omit<Batch, 'witnesses'> {
 export type DeviceFunctions = {
   readonly start: (spec: DeviceSpec, run: Run) => Promise<DeviceInfo>
   readonly selfTest: (args: undefined, run: Run) => Promise<void>
+  readonly measure: (options: MeasureOptions, run: Run) => Promise<DeviceRates>
   readonly proveBatch: (batch: WorkerBatch, run: Run) => Promise<BatchResult>
   readonly warm: (circuit: DeviceCircuit, run: Run) => Promise<void>
   readonly receive: (part: SentBytes) => void
@@ -156,6 +158,11 @@ export class WorkerDeviceClient implements DeviceClient {
    */
   selfTest(options: CallOptions): Promise<void> {
     return this.#guarded(this.#link.call('selfTest', undefined, options))
+  }
+
+  /** How fast the device is. Takes seconds, in which it does little else. */
+  measure(what: MeasureOptions, options: CallOptions): Promise<DeviceRates> {
+    return this.#guarded(this.#link.call('measure', what, options))
   }
 
   async proveBatch(batch: Batch, options: CallOptions): Promise<BatchResult> {

@@ -7,6 +7,7 @@ import type { CircuitId } from '../circuit/circuit-id.ts'
 import { circuitShape } from '../circuit/circuit-shape.ts'
 import type { CompactWitness } from '../circuit/shape.ts'
 import { GpuUnavailableError, ProverError, toErrorObject } from '../errors.ts'
+import { measureRates } from '../groth16/device-rates.ts'
 import { proveBatch } from '../groth16/prove-batch.ts'
 import type { DeviceShape, Milestone, ProvingDevice, Run } from '../groth16/proving-device.ts'
 import { SrsPoints } from '../groth16/srs-points.ts'
@@ -67,6 +68,7 @@ class DeviceHost {
   readonly functions: DeviceFunctions = {
     start: (spec, run) => this.#start(spec, run),
     selfTest: (_, run) => this.#device.selfTest(run),
+    measure: (options, run) => measureRates(this.#device, options, run),
     proveBatch: (batch, run) => this.#proveBatch(batch, run),
     warm: async (circuit, run) => void (await this.#openCircuit(circuit, run)),
     receive: (part) => this.#receive(part),

@@ -1,0 +1,253 @@
+/**
+ * How fast a device is, in the terms that the time of a proof is made of: measured by the very calls that make one, on a circuit that
+ * is there for nothing else and of any size. Its parameters are the same few points again and again, its witness is random: what
+ * comes out is no proof, and how long it takes is the same.
+ */
+import { randomFillSync } from 'node:crypto'
+import { recordCircuit } from '../circuit/circuit-shape.ts'
+import type { ConstraintSystem } from '../circuit/constraint-system.ts'
+import { LinearCombination } from '../circuit/linear-combination.ts'
+import { type CircuitShape, type CompactWitness, ONE } from '../circuit/shape.ts'
+import { encodeG1, encodeG2 } from '../curve/encoding.ts'
+import { G1, G2 } from '../curve/points.ts'
+import { FR_BYTES } from '../field/fr.ts'
+import { G1_BYTES, G2_BYTES, type Query } from '../params/layout.ts'
+import type { Assignment, DeviceShape, ProvingDevice, ReadPoints, Run } from './proving-device.ts'
+
+/** Rates in nanoseconds, of work of the size that they were measured at. */
+export interface DeviceRates {
+  /** The evaluation domain of the circuit measured, as log2. */
+  readonly log2Domain: number
+  /** Assignment and rows, a row. */
+  readonly rowNs: number
+  /** Six transforms and what is between them, an element of the domain. */
+  readonly quotientNs: number
+  /** A point of a sum over full scalars. */
+  readonly sumNs: PerGroup
+  /** A point of a sum over scalars that are 0 or 1, as often the one as the other. */
+  readonly bitNs: PerGroup
+  /** Decoding and checking a point, memory to memory. */
+  readonly importNs: PerGroup
+}
+
+export interface PerGroup {
+  readonly g1: number
+  readonly g2: number
+}
+
+export interface MeasureOptions {
+  /** The evaluation domain to measure, as log2; at most what the device serves. Larger ones until a sum takes long enough if left out. */
+  readonly log2Domain?: number | undefined
+}
+
+const LEAST_LOG2 = 14
+/** Points take 400 MB at this size. */
+const MOST_LOG2 = 22
+const LOG2_STEP = 2
+/** A sum that takes so long is no longer ruled by what each call costs whatever its size. */
+const LONG_ENOUGH_MS = 60
+/** The least of so many measurements counts: what else a machine does only adds. */
+const REPETITIONS = 3
+
+/** Distinct points in a range: enough that equal ones rarely meet in a bucket. */
+const DISTINCT_POINTS = 2 ** 10
+
+/**
+ * Measures a device, in a second or two on one that is made for it. On software adapters it takes minutes.
+ * @throws `run.signal.reason` once the signal aborts
+ */
+export async function measureRates(
+  device: ProvingDevice,
+  { log2Domain }: MeasureOptions,
+  run: Run,
+): Promise<DeviceRates> {
+  const read = { g1: distinctPoints('g1'), g2: distinctPoints('g2') }
+  if (log2Domain !== undefined) return (await measureAt(device, log2Domain, read, run)).rates
+  const most = Math.min(MOST_LOG2, device.maxLog2Domain)
+  let told = 0
+  for (let size = Math.min(LEAST_LOG2, most); ; size = Math.min(size + LOG2_STEP, most)) {
+    const unit = (share: number): void => {
+      // Twice the domain takes about twice as long.
+      told = Math.max(told, share * 2 ** (size - most))
+      run.unit(told)
+    }
+    const { rates, sumMs } = await measureAt(device, size, read, { ...run, unit })
+    if (sumMs >= LONG_ENOUGH_MS || size === most) return rates
+  }
+}
+
+async function measureAt(
+  device: ProvingDevice,
+  log2Domain: number,
+  read: Readonly<Record<'g1' | 'g2', ReadPoints>>,
+  run: Run,
+): Promise<{ readonly rates: DeviceRates; readonly sumMs: number }> {
+  const shape = measuringCircuit(log2Domain)
+  const inner: Run = { signal: run.signal, unit: () => {} }
+  const steps = REPETITIONS + 3
+  let done = 0
+  const step = (): void => run.unit(Math.min(1, ++done / steps))
+  const deviceShape = await device.loadShape(shape)
+  let assignment: Assignment | undefined
+  try {
+    // The first of each compiles kernels and makes tables, and is not counted.
+    let [assignMs, quotientMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+    for (let i = 0; i <= REPETITIONS; i++) {
+      assignment?.release()
+      assignment = undefined
+      const from = performance.now()
+      assignment = await device.assign(deviceShape, randomWitness(shape), inner)
+      const assigned = performance.now()
+      await device.quotient(assignment, inner)
+      if (i > 0) assignMs = Math.min(assignMs, assigned - from)
+      if (i > 0) quotientMs = Math.min(quotientMs, performance.now() - assigned)
+      step()
+    }
+    const g1 = await measureGroup(device, 'g1', deviceShape, assignment as Assignment, read.g1, inner)
+    step()
+    const g2 = await measureGroup(device, 'g2', deviceShape, assignment as Assignment, read.g2, inner)
+    step()
+    const both = (rate: keyof GroupRates): PerGroup => ({ g1: g1[rate], g2: g2[rate] })
+    const rates = {
+      log2Domain,
+      rowNs: (assignMs * 1e6) / shape.constraints,
+      quotientNs: (quotientMs * 1e6) / 2 ** log2Domain,
+      sumNs: both('sumNs'),
+      bitNs: both('bitNs'),
+      importNs: both('importNs'),
+    }
+    return { rates, sumMs: g1.sumMs }
+  } finally {
+    assignment?.release()
+    deviceShape.release()
+  }
+}
+
+interface GroupRates {
+  readonly sumNs: number
+  readonly bitNs: number
+  readonly importNs: number
+  readonly sumMs: number
+}
+
+/** In `b_g1` and `b_g2` ONE comes first, then the bits, then the full scalars. */
+async function measureGroup(
+  device: ProvingDevice,
+  group: 'g1' | 'g2',
+  { shape }: DeviceShape,
+  assignment: Assignment,
+  read: ReadPoints,
+  run: Run,
+): Promise<GroupRates> {
+  const query: Query = group === 'g1' ? 'b_g1' : 'b_g2'
+  const { bits, wide } = shape.root.totals
+  const count = Math.min(device.rangePoints(group), wide)
+  const load = (): ReturnType<ProvingDevice['loadPoints']> => device.loadPoints(group, count, read, run)
+  const warm = await load()
+  warm.release()
+  const importMs = await least(async () => {
+    const from = performance.now()
+    const points = await load()
+    const ms = performance.now() - from
+    points.release()
+    return ms
+  })
+  const points = await load()
+  try {
+    const sum = async (first: number): Promise<number> => {
+      await device.multiexp(points, query, first, [assignment], run)
+      return await least(async () => {
+        const from = performance.now()
+        await device.multiexp(points, query, first, [assignment], run)
+        return performance.now() - from
+      })
+    }
+    const bitMs = await sum(1)
+    const sumMs = await sum(1 + bits)
+    const perPoint = (ms: number): number => (ms * 1e6) / count
+    return { sumNs: perPoint(sumMs), bitNs: perPoint(bitMs), importNs: perPoint(importMs), sumMs }
+  } finally {
+    points.release()
+  }
+}
+
+async function least(measure: () => Promise<number>): Promise<number> {
+  let ms = Number.POSITIVE_INFINITY
+  for (let i = 0; i < REPETITIONS; i++) ms = Math.min(ms, await measure())
+  return ms
+}
+
+/** Multiples 1, 2, 3, … of the generator in turn. */
+function distinctPoints(group: 'g1' | 'g2'): ReadPoints {
+  const encoded: Uint8Array[] = []
+  if (group === 'g1') {
+    for (let point = G1.BASE, i = 0; i < DISTINCT_POINTS; i++, point = point.add(G1.BASE)) encoded.push(encodeG1(point))
+  } else {
+    for (let point = G2.BASE, i = 0; i < DISTINCT_POINTS; i++, point = point.add(G2.BASE)) encoded.push(encodeG2(point))
+  }
+  const bytes = group === 'g1' ? G1_BYTES : G2_BYTES
+  return async (first, target) => {
+    for (let at = 0; at < target.length; at += bytes) {
+      target.set(encoded[(first + at / bytes) % DISTINCT_POINTS] as Uint8Array, at)
+    }
+  }
+}
+
+/** Variables of each block; blocks are nested in pairs. */
+const BLOCK = 64
+
+/**
+ * Rows (1 − b)·b = 0 for bits b, then x·x = 1 for full scalars x: half of the domain of the one, and as much of the other as leaves
+ * room for the row of ONE. All of them occur in A and in B.
+ */
+export function measuringCircuit(log2Domain: number): CircuitShape {
+  const of = LinearCombination.of
+  const row: Record<'bit' | 'wide', (cs: ConstraintSystem) => void> = {
+    bit: (cs) => {
+      const bit = cs.allocate('bit')
+      cs.enforce(of(ONE).subtract(bit), of(bit), new LinearCombination())
+    },
+    wide: (cs) => {
+      const x = cs.allocate('wide')
+      cs.enforce(of(x), of(x), of(ONE))
+    },
+  }
+  /** `blocks` blocks, by halves: what is recorded once counts twice. */
+  const fill = (cs: ConstraintSystem, kind: 'bit' | 'wide', blocks: number): void => {
+    const name = `${kind} ${blocks}`
+    cs.template(name, {}, (child) => {
+      if (blocks === 1) {
+        for (let i = 0; i < BLOCK; i++) row[kind](child)
+      } else {
+        fill(child, kind, Math.floor(blocks / 2))
+        fill(child, kind, blocks - Math.floor(blocks / 2))
+      }
+      return {}
+    })
+  }
+  const half = 2 ** (log2Domain - 1) / BLOCK
+  return recordCircuit('winning-2k', (cs) => {
+    fill(cs, 'bit', half)
+    fill(cs, 'wide', half - 1)
+  })
+}
+
+/** Half of the bits set; scalars uniform below 2^254, which is below r. */
+export function randomWitness(shape: CircuitShape): CompactWitness {
+  const { bits, wide } = shape.root.totals
+  const scalars = (count: number): Uint8Array => {
+    const bytes = new Uint8Array(count * FR_BYTES)
+    for (let at = 0; at < bytes.length; at += RANDOM_AT_ONCE)
+      randomFillSync(bytes, at, Math.min(RANDOM_AT_ONCE, bytes.length - at))
+    for (let top = FR_BYTES - 1; top < bytes.length; top += FR_BYTES) bytes[top] = (bytes[top] as number) & 0x3f
+    return bytes
+  }
+  const inputs = scalars(shape.inputs)
+  inputs.fill(0, 0, FR_BYTES)[0] = 1
+  const bitBytes = new Uint8Array(Math.ceil(bits / 64) * 8)
+  randomFillSync(bitBytes, 0, Math.floor(bits / 8))
+  return { inputs, bits: bitBytes, wide: scalars(wide) }
+}
+
+/** Node fills 2 GiB at once at most. */
+const RANDOM_AT_ONCE = 2 ** 30

@@ -1,0 +1,89 @@
+/** The command of the package, as built: what it prints, and how it ends. */
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { circuitTimes } from '../../src/cli/bench.ts'
+import { developmentSetup } from '../../src/srs/development-setup.ts'
+import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
+
+const script = fileURLToPath(new URL('../../dist/cli/wgzk.js', import.meta.url))
+const directory = temporaryDirectory()
+
+function wgzk(...args: string[]): { status: number | null; stdout: string; stderr: string } {
+  // No driver is looked for.
+  const env = { ...process.env, VK_ICD_FILENAMES: '', VK_DRIVER_FILES: '', XDG_CACHE_HOME: directory }
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], { encoding: 'utf8', env })
+  return { status, stdout, stderr }
+}
+
+beforeAll(() => developmentSetup('wpost-2k', { directory }))
+afterAll(() => removeDirectory(directory))
+
+describe('wgzk bench', () => {
+  test('measures the CPU device, and proofs of circuits with parameters', () => {
+    const args = [
+      '--device',
+      'cpu',
+      '--log2',
+      '10',
+      '--circuit',
+      'wpost-2k',
+      '--rounds',
+      '1',
+      '--parameters',
+      directory,
+    ]
+    const { status, stdout, stderr } = wgzk('bench', '--json', ...args)
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    const report = JSON.parse(stdout)
+    const positive = expect.any(Number)
+    expect(report.device).toMatch(/^CPU \(WebAssembly/)
+    expect(report.rates).toMatchObject({ log2Domain: 10, sumNs: { g1: positive, g2: positive } })
+    const [proof, ...others] = report.proofs
+    expect(others).toEqual([])
+    expect(proof).toMatchObject({ circuitId: 'wpost-2k', development: true, keptPoints: true, firstMs: positive })
+    expect(proof.nextMs.length).toBe(1)
+    // What it says of circuits follows from the rates that it says; the CPU device serves domains up to 2^24.
+    expect(report.estimates).toEqual(JSON.parse(JSON.stringify(circuitTimes(report.rates, 24))))
+    expect(report.estimates.length).toBe(13)
+  })
+
+  test('prints a table', () => {
+    const { status, stdout } = wgzk('bench', '--device', 'cpu', '--log2', '10')
+    expect(status).toBe(0)
+    expect(stdout).toMatch(/^Measured on a domain of 2\^10$/m)
+    expect(stdout).toMatch(/^ {2}winning-32g +1 +[\d.]+ (ms|s|min) +[\d.]+ (ms|s|min)$/m)
+    expect(stdout).not.toContain('random witness')
+  })
+
+  test('says what is not there', () => {
+    const none = wgzk('bench', '--device', 'cpu', '--log2', '10', '--circuit', 'porep-2k', '--parameters', directory)
+    expect(none).toMatchObject({ status: 1, stdout: '' })
+    expect(none.stderr).toContain('parameters of porep-2k')
+    const gpu = wgzk('bench', '--device', 'Voodoo')
+    expect(gpu).toMatchObject({ status: 1, stdout: '' })
+    expect(gpu.stderr).toContain('no GPU named Voodoo')
+  })
+})
+
+test.each([
+  [[], 'no command'],
+  [['prove'], 'no command prove'],
+  [['bench', 'doctor'], 'no command bench doctor'],
+  [['bench', '--log2', '9'], 'expected --log2 to be an integer from 10 to 24, got 9'],
+  [['bench', '--rounds', '-1'], '--rounds'],
+  [['bench', '--circuit', 'wpost-3k'], 'expected --circuit to be a circuit such as winning-32g, got wpost-3k'],
+  [['bench', '--relaxed-simd', 'on'], 'expected --relaxed-simd to be auto, enable or never, got on'],
+  [['doctor', '--fast'], '--fast'],
+])('refuses %j', (args, message) => {
+  const { status, stdout, stderr } = wgzk(...args)
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+  expect(stderr).toContain(message)
+  expect(stderr).toContain('usage:')
+})
+
+test('--help says how it is used', () => {
+  const { status, stdout } = wgzk('--help')
+  expect(status).toBe(0)
+  expect(stdout).toMatch(/^usage: wgzk doctor/)
+})

@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest'
+import { circuitSize } from '../../src/budget/circuit-sizes.ts'
+import { estimateTime } from '../../src/budget/estimate-time.ts'
+import type { CircuitId } from '../../src/circuit/circuit-id.ts'
+import { CpuDevice } from '../../src/cpu/cpu-device.ts'
+import { frFromBytes } from '../../src/field/fr.ts'
+import { measureRates, measuringCircuit, randomWitness } from '../../src/groth16/device-rates.ts'
+
+const idle = new AbortController()
+const none = {
+  log2Domain: 20,
+  rowNs: 0,
+  quotientNs: 0,
+  sumNs: { g1: 0, g2: 0 },
+  bitNs: { g1: 0, g2: 0 },
+  importNs: { g1: 0, g2: 0 },
+}
+const estimate = (circuitId: CircuitId, rates: Partial<typeof none>) => {
+  const size = circuitSize(circuitId)
+  if (size === undefined) throw new Error(`no circuit ${circuitId}`)
+  return estimateTime(circuitId, size, { ...none, ...rates })
+}
+
+describe('an estimate of time', () => {
+  it('counts rows and transforms of each partition', () => {
+    // 10 · 130,278,541 rows at 2 ns.
+    expect(estimate('porep-32g', { rowNs: 2 })).toEqual({ partitions: 10, proofMs: 2605.57082, importMs: 0 })
+    // A domain of 2^19 has 19 levels, one of 2^20 twenty: 524,288 · 10 · 19 / 20 ns.
+    expect(estimate('winning-32g', { quotientNs: 10 }).proofMs).toBeCloseTo(4.980736, 9)
+    expect(estimate('snap-32g', { rowNs: 1 }).partitions).toBe(16)
+    expect(estimate('wpost-32g', { rowNs: 1 }).partitions).toBe(1)
+  })
+
+  it('tells bits from full scalars, and one group from the other', () => {
+    // wpost-2k: h has 32,767 points; l, a and b_g1 22,128, 16,793 and 16,029, of which 120 in 22,128 are bits.
+    const share = 120 / 22_128
+    const others = 22_128 + 23 + 16_770 + 1 + 16_028
+    const full = estimate('wpost-2k', { sumNs: { g1: 1000, g2: 0 } }).proofMs
+    expect(full).toBeCloseTo((32_767 + others * (1 - share)) / 1000, 9)
+    expect(estimate('wpost-2k', { bitNs: { g1: 1000, g2: 0 } }).proofMs).toBeCloseTo((others * share) / 1000, 9)
+    expect(estimate('wpost-2k', { sumNs: { g1: 0, g2: 1000 } }).proofMs).toBeCloseTo((16_029 * (1 - share)) / 1000, 9)
+    const { importMs, proofMs } = estimate('wpost-2k', { importNs: { g1: 1000, g2: 2000 } })
+    expect(importMs).toBeCloseTo((32_767 + others + 2 * 16_029) / 1000, 9)
+    expect(proofMs).toBe(0)
+  })
+})
+
+describe('the circuit that devices are measured on', () => {
+  it('fills its domain, half of it with bits', () => {
+    const shape = measuringCircuit(14)
+    // 128 blocks of 64 bits, 127 of 64 full scalars, the row of ONE: 16,321 rows.
+    expect(shape).toMatchObject({ constraints: 16_320, inputs: 1, aux: 16_320, log2Domain: 14 })
+    expect(shape.root.totals).toMatchObject({ bits: 8192, wide: 8128, derived: 0 })
+    expect([shape.density.aAuxCount, shape.density.bAuxCount]).toEqual([16_320, 16_320])
+  })
+
+  it('gets a witness of canonical scalars and of bits', () => {
+    const shape = measuringCircuit(14)
+    const { inputs, bits, wide } = randomWitness(shape)
+    expect(frFromBytes(inputs)).toBe(1n)
+    expect([bits.length, wide.length]).toEqual([8192 / 8, 8128 * 32])
+    // Not canonical ones are refused.
+    for (let at = 0; at < wide.length; at += 32) frFromBytes(wide, at)
+    const set = bits.reduce((sum, byte) => sum + byte.toString(2).replaceAll('0', '').length, 0)
+    // 4096 ± 45 is one standard deviation.
+    expect(Math.abs(set - 4096)).toBeLessThan(500)
+  })
+
+  it('is measured on the CPU device, which keeps nothing of it', async () => {
+    const device = await CpuDevice.create({ threads: 1 })
+    const shares: number[] = []
+    const measure = () =>
+      measureRates(device, { log2Domain: 12 }, { signal: idle.signal, unit: (share) => void shares.push(share) })
+    try {
+      await measure()
+      shares.length = 0
+      // Tables of the domain are kept.
+      const used = device.usedBytes
+      const { log2Domain, rowNs, quotientNs, sumNs, bitNs, importNs } = await measure()
+      expect(device.usedBytes).toBe(used)
+      expect(log2Domain).toBe(12)
+      for (const rate of [rowNs, quotientNs, importNs.g1, importNs.g2]) expect(rate).toBeGreaterThan(0)
+      // A bit costs half an addition, a full scalar dozens.
+      expect(bitNs.g1).toBeLessThan(sumNs.g1)
+      expect(bitNs.g2).toBeLessThan(sumNs.g2)
+    } finally {
+      await device.close()
+    }
+    expect(shares.at(-1)).toBe(1)
+    expect([...shares].sort((a, b) => a - b)).toEqual(shares)
+  })
+
+  it('stops when told to', async () => {
+    const device = await CpuDevice.create({ threads: 1 })
+    try {
+      const signal = AbortSignal.abort(new Error('enough'))
+      await expect(measureRates(device, {}, { signal, unit: () => {} })).rejects.toThrow('enough')
+    } finally {
+      await device.close()
+    }
+  })
+})
