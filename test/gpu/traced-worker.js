@@ -2,8 +2,8 @@
  * A device's process that writes down what it does: one line of JSON an event, in Chrome's trace format, appended to the file that
  * `WGZK_TEST_TRACE` names. `trace.js` makes a timeline of it.
  *
- * Rows: one for each batch that the device has in hand (its calls to the device nested in it), one for the device's units, one for each
- * transfer at a time. Whatever is called within a batch is told apart by its asynchronous context.
+ * Rows: one for each call that the device has in hand at a time, likewise for steps of proofs and for transfers, and one for the device's
+ * units. Whatever is done for a call is told apart by its asynchronous context.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { appendFileSync } from 'node:fs'
@@ -57,8 +57,10 @@ class Rows {
 }
 
 const UNITS_ROW = 1
-const batchRows = new Rows('batch', 10)
-const transferRows = { read: new Rows('read', 100), up: new Rows('up', 200), down: new Rows('down', 300) }
+const callRows = new Rows('call', 10)
+/** A range is imported while the one before it is summed. */
+const stepRows = new Rows('step', 100)
+const transferRows = { read: new Rows('read', 200), up: new Rows('up', 300), down: new Rows('down', 400) }
 write({ name: 'process_name', ph: 'M', tid: 0, args: { name: `device ${pid}` } })
 write({ name: 'thread_name', ph: 'M', tid: UNITS_ROW, args: { name: 'units' } })
 
@@ -84,48 +86,64 @@ async function onRow(rows, name, cat, args, work) {
   }
 }
 
-/** A function of the worker, as an event that everything within it lies in. */
+/** A function of the worker, as an event that everything done for it lies in. */
 function traced(name, call) {
   return async (args, run) => {
-    const row = batchRows.take()
-    const batch = batches++
-    const tid = batchRows.first + row
-    const store = { batch, tid, stepEnd: undefined }
+    const store = { batch: batches++, stepEnd: undefined }
+    const about = { batch: store.batch, circuitId: args?.circuitId, partitions: args?.witnesses?.length }
     try {
-      const about = { batch, circuitId: args?.circuitId, partitions: args?.witnesses?.length }
-      return await context.run(store, () => timed(name, 'call', tid, about, () => call(args, run)))
+      return await context.run(store, () => onRow(callRows, name, 'call', about, () => call(args, run, store)))
     } finally {
-      // After the last sum the device has nothing more to do: three points are made of five sums.
-      if (name === 'proveBatch' && store.stepEnd !== undefined) {
-        complete('assemble', 'step', tid, store.stepEnd, performance.now(), { batch })
-      }
-      batchRows.give(row)
       flush()
     }
   }
 }
 
+/** After the last sum the device has nothing more to do: three points are made of five sums. */
+const proveBatch = (call) => async (args, run, store) => {
+  const proved = await call(args, run)
+  const { batch, stepEnd } = store
+  const row = stepRows.take()
+  complete('assemble', 'step', stepRows.first + row, stepEnd, performance.now(), { batch })
+  stepRows.give(row)
+  return proved
+}
+
 /** Steps of a proof. What says which query a step is of is the only string among its arguments. */
-const STEPS = ['loadShape', 'assign', 'quotient', 'loadPoints', 'multiexp', 'fixedBaseMultiples', 'selfTest']
+const STEPS = [
+  'loadShape',
+  'assign',
+  'quotient',
+  'loadPoints',
+  'multiexp',
+  'openSetup',
+  'fixedBaseMultiples',
+  'selfTest',
+]
 
 function watch(device) {
   const { gpu } = device
   for (const step of STEPS) {
-    const call = device[step].bind(device)
+    const call = device[step]?.bind(device)
+    if (call === undefined) continue
     device[step] = (...args) => {
       const store = context.getStore()
       if (store === undefined) return call(...args)
       const about = args.find((arg) => typeof arg === 'string')
       const name = about === undefined ? step : `${step} ${about}`
-      return timed(name, 'step', store.tid, { batch: store.batch }, () => call(...args)).finally(() => {
+      return onRow(stepRows, name, 'step', { batch: store.batch }, () => call(...args)).finally(() => {
         store.stepEnd = performance.now()
       })
     }
   }
+  let most = 0
   gpu.onUnit = (label, ms) => {
-    const end = performance.now()
+    const end = gpu.lastUnitEnd
     const batch = context.getStore()?.batch
     complete(label, 'unit', UNITS_ROW, end - ms, end, { batch })
+    if (gpu.peakBytes === most) return
+    most = gpu.peakBytes
+    write({ name: 'device memory', ph: 'C', tid: 0, ts: wallMicroseconds(end), args: { bytes: most } })
   }
   for (const [method, rows] of [
     ['upload', transferRows.up],
@@ -137,16 +155,6 @@ function watch(device) {
       return onRow(rows, method, 'transfer', { batch: context.getStore()?.batch, bytes }, () => call(...args))
     }
   }
-  let most = 0
-  const allocate = gpu.allocate.bind(gpu)
-  gpu.allocate = async (...args) => {
-    const buffer = await allocate(...args)
-    if (gpu.allocatedBytes > most) {
-      most = gpu.allocatedBytes
-      write({ name: 'device memory', ph: 'C', tid: 0, ts: wallMicroseconds(performance.now()), args: { bytes: most } })
-    }
-    return buffer
-  }
 }
 
 const create = WebGpuDevice.create
@@ -155,13 +163,14 @@ WebGpuDevice.create = async (options) => {
   watch(device)
   return device
 }
-const { read } = SrsFile.prototype
-SrsFile.prototype.read = function (query, first, count) {
-  const args = { batch: context.getStore()?.batch, bytes: count * this.layout.queries[query].pointBytes }
-  return onRow(transferRows.read, `read ${query}`, 'transfer', args, () => read.call(this, query, first, count))
+const { readInto } = SrsFile.prototype
+SrsFile.prototype.readInto = function (query, first, target) {
+  const args = { batch: context.getStore()?.batch, bytes: target.byteLength }
+  return onRow(transferRows.read, `read ${query}`, 'transfer', args, () => readInto.call(this, query, first, target))
 }
 
 /** What a batch is made of; short answers such as `receive` would only fill the file. */
 const CALLS = ['start', 'selfTest', 'proveBatch', 'warm', 'forget', 'close']
 const functions = deviceFunctions(endProcess)
-serveProcess({ ...functions, ...Object.fromEntries(CALLS.map((name) => [name, traced(name, functions[name])])) })
+const watched = { ...functions, proveBatch: proveBatch(functions.proveBatch) }
+serveProcess({ ...functions, ...Object.fromEntries(CALLS.map((name) => [name, traced(name, watched[name])])) })

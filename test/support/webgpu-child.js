@@ -8,6 +8,8 @@ import { WorkerDeviceClient } from '../../dist/device/device-client.js'
 import { planDevices } from '../../dist/device/open-devices.js'
 import { createEngine } from '../../dist/engine.js'
 import { Engine, ProverError } from '../../dist/index.js'
+import { listAdapters } from '../../dist/webgpu/list-adapters.js'
+import { HostTrace, tracedSlot } from '../gpu/trace.js'
 
 const [, , scenario, parameterCache, vectors] = process.argv
 const { registered_proof, miner_id, randomness, sectors } = JSON.parse(
@@ -80,26 +82,35 @@ const scenarios = {
     const engine = await Engine.create({ ...options, gpu: { ...gpu, isolation: 'thread', fallback: 'never' } })
     return watched(engine, async () => ({ first: await outcome(engine.prove(request)) }))
   },
-  /** Two processes, each with a device of its own, prove the two partitions of one request at once. */
+  /** Two processes, each with a device of its own and the same blinding, prove the same at once. What they do is traced. */
   async two() {
+    const file = join(parameterCache, 'devices.jsonl')
+    const worker = new URL('./blinding-worker.js', import.meta.url)
     const engine = await createEngine(
       { ...options, gpu: { ...gpu, fallback: 'never' } },
       {
         plan: async (resolved, signal) => {
-          const { slots } = await planDevices(resolved, signal)
-          return { slots: [...slots, ...slots] }
+          const [adapter] = (await listAdapters(signal)).adapters
+          return { slots: [0, 1].map((index) => tracedSlot(adapter, index, resolved.gpu, file, worker)) }
         },
       },
     )
+    const trace = new HostTrace(engine, file)
     // The other one may still be starting.
     while (engine.status().gpus.some(({ state }) => state === 'starting')) {
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
     let most = 0
-    engine.on('partition', () => {
+    const used = new Map()
+    engine.on('partition', ({ job, state, gpu: ordinal }) => {
       most = Math.max(most, engine.status().gpus.filter(({ state }) => state === 'proving').length)
+      if (state === 'gpu') used.set(job.id, ordinal)
     })
-    return watched(engine, async () => ({ first: await outcome(engine.prove(request)), most }))
+    return watched(engine, async () => {
+      const results = await Promise.all([engine.prove(request), engine.prove(request)])
+      const proofs = results.map(({ proof }) => Buffer.from(proof).toString('hex'))
+      return { proofs, devices: [...used.values()], most, trace: trace.events() }
+    })
   },
   /** A GPU with a fault: each try fails, and the CPU device does the work. */
   async fault(fault) {
