@@ -36,8 +36,9 @@ export async function profile(gpu, work) {
 /**
  * The same by kernel: each operation is submitted and waited for by itself, which costs some ten microseconds each. Work and its order stay as
  * they are.
+ * @param sizes tells kernels apart by the power of two of their threads, too
  */
-export async function profileKernels(gpu, work) {
+export async function profileKernels(gpu, work, sizes = process.argv.includes('--sizes')) {
   const commandsOf = gpu.commands
   let last = Promise.resolve()
   const recorder = () => {
@@ -50,7 +51,10 @@ export async function profileKernels(gpu, work) {
       get size() {
         return operations.length
       },
-      dispatch: (kernel, dispatch) => add(kernel.name, (one) => one.dispatch(kernel, dispatch)),
+      dispatch: (kernel, dispatch) => {
+        const size = sizes ? ` 2^${Math.round(Math.log2(64 * Math.max(1, dispatch.workgroups)))}` : ''
+        return add(kernel.name + size, (one) => one.dispatch(kernel, dispatch))
+      },
       clear: (...range) => add('clear', (one) => one.clear(...range)),
       copy: (...range) => add('copy', (one) => one.copy(...range)),
       submit() {
