@@ -109,9 +109,9 @@ export function totals(events, category) {
   return [...sums].map(([name, sum]) => ({ name, ...sum }))
 }
 
-/** The share of the time between the first and the last unit in which the device worked on one. */
+/** The share of the time between the first and the last unit of proofs in which the device worked on one. What only lifts clocks is of no call. */
 export function deviceUse(events) {
-  const units = events.filter(({ cat }) => cat === 'unit').sort((a, b) => a.ts - b.ts)
+  const units = events.filter(({ cat, args }) => cat === 'unit' && args.batch !== undefined).sort((a, b) => a.ts - b.ts)
   if (units.length === 0) return 0
   const [first, last] = [units[0], units[units.length - 1]]
   const busy = units.reduce((sum, { dur }) => sum + dur, 0)
