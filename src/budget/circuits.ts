@@ -13,6 +13,7 @@ import { type SrsEntryStatus, type SrsLease, type SrsResource, SrsStore, type Sr
 import { type CircuitSize, circuitSize } from './circuit-sizes.ts'
 import { type CircuitEstimate, estimateCircuit, type Machine, neededBytes, partitionBytes } from './estimates.ts'
 import type { MemoryBudget, Reservation } from './memory-budget.ts'
+import { PartitionMemory } from './partition-memory.ts'
 import { Residency, type ResidentRow, type ResidentUse } from './residency.ts'
 
 export interface CircuitsOptions {
@@ -51,6 +52,8 @@ export interface CircuitUse extends Disposable {
   readonly neededBytes: () => number
   /** Takes the circuit's part out of the reservation. To be called at the moment of the grant. */
   granted(memory: Reservation): void
+  /** What is left for the partition, to be released as it gets on. */
+  hold(memory: Reservation): PartitionMemory
   /** Loads the parameters, or shares those that are loaded. */
   load(run: ReadRun): Promise<LoadedCircuit>
 }
@@ -221,6 +224,7 @@ export class Circuits {
     return {
       neededBytes: () => neededBytes(estimate),
       granted: () => {},
+      hold: (memory) => new PartitionMemory(this.#options.budget, memory, estimate),
       load: async () => {
         const location = await this.#options.locate(circuitId)
         return { location, bytes: estimate.residentBytes, development: location.development, release: async () => {} }
@@ -365,6 +369,10 @@ class PartitionUse implements CircuitUse {
     if (memory.bytes > 0 || kept === undefined) return
     kept.inUse = true
     this.#held = kept
+  }
+
+  hold(memory: Reservation): PartitionMemory {
+    return new PartitionMemory(this.#budget, memory, this.#estimate)
   }
 
   async load(run: ReadRun): Promise<LoadedCircuit> {

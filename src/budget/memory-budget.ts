@@ -107,6 +107,12 @@ export class MemoryBudget {
     }
   }
 
+  /** Takes the bytes if they are free now and nobody waits for memory. */
+  tryReserve(bytes: number): Reservation | undefined {
+    if (bytes > 0 && (this.#waiters.length > 0 || bytes > this.availableBytes)) return undefined
+    return this.#take(bytes)
+  }
+
   /** To be called when memory came to be taken for good: refuses the waiters for whom there will never be enough. */
   refuseHopeless(): void {
     for (const waiter of [...this.#waiters]) {

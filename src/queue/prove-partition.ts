@@ -4,7 +4,7 @@
  */
 import { circuitSize } from '../budget/circuit-sizes.ts'
 import type { Circuits, LoadedCircuit } from '../budget/circuits.ts'
-import type { Reservation } from '../budget/memory-budget.ts'
+import type { PartitionMemory } from '../budget/partition-memory.ts'
 import type { CompactWitness } from '../circuit/shape.ts'
 import type { Claim } from '../device/device-claims.ts'
 import type { DeviceRole, GpuPool } from '../device/gpu-pool.ts'
@@ -69,6 +69,9 @@ const FAULTS_OF_DEVICES: ReadonlySet<ProverErrorCode> = new Set([
   'ERR_GPU_VALIDATION',
 ])
 
+/** A partition can't be tried again on a device: others have the memory that it gave back. */
+class MemoryTaken extends Error {}
+
 /** @throws `partition.job.signal.reason` once the job is aborted, else what made the partition fail */
 export async function provePartition(
   steps: PartitionSteps,
@@ -76,26 +79,26 @@ export async function provePartition(
   input: PartitionInput,
 ): Promise<ProvedPartition> {
   const { job } = partition
-  const { role, why } = steps.circuits.placement(job.circuitId)
-  if (role === 'standIn') {
-    if (why !== undefined) steps.fellBack(partition, why)
-    return proveOn('standIn', steps, partition, input)
-  }
-  // The only device made a wrong proof of it: another kind of hardware tells whether that was the device's fault.
-  if (partition.doubt !== undefined && steps.pool.serving < 2 && steps.circuits.standsIn(job.circuitId)) {
-    steps.fellBack(partition, partition.doubt)
-    return proveOn('standIn', steps, partition, input)
-  }
-  try {
-    return await proveOn('device', steps, partition, input)
-  } catch (error) {
-    // It comes back to the start, since the stand-in has other memory: what the devices' turn held is free by now.
-    const fallsBack = ProverError.is(error) && FAULTS_OF_DEVICES.has(error.code)
-    if (!fallsBack || job.signal.aborted || !steps.circuits.standsIn(job.circuitId)) throw error
-    if (partition.state !== 'pending') partition.move('pending')
-    partition.synthesisShare = 0
-    steps.fellBack(partition, error)
-    return proveOn('standIn', steps, partition, input)
+  const { circuits } = steps
+  const { role: first, why } = circuits.placement(job.circuitId)
+  if (first === 'standIn' && why !== undefined) steps.fellBack(partition, why)
+  let role = first
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await proveOn(role, steps, partition, input)
+    } catch (error) {
+      const again = error instanceof MemoryTaken && attempt < MAX_ATTEMPTS
+      const fault = error instanceof MemoryTaken ? error.cause : error
+      const fallsBack = role === 'device' && ProverError.is(fault) && FAULTS_OF_DEVICES.has(fault.code)
+      if (job.signal.aborted || !(again || (fallsBack && circuits.standsIn(job.circuitId)))) throw fault
+      // It comes back to the start, in its old place: what its turn held is free by now.
+      if (partition.state !== 'pending') partition.move('pending')
+      partition.synthesisShare = 0
+      if (again) continue
+      // The stand-in has other memory.
+      role = 'standIn'
+      steps.fellBack(partition, fault as ProverError)
+    }
   }
 }
 
@@ -126,13 +129,14 @@ async function proveOn(
     synthesize(steps, partition, input, signal),
   )
   room.turn.synthesized()
+  room.memory.freed('synthesis')
   const proof = await proveOnDevice(role, steps, partition, circuit, witness, room)
   return { proof, circuit, loadMs }
 }
 
 interface Room extends Disposable {
   readonly use: ReturnType<Circuits['use']>
-  readonly memory: Reservation
+  readonly memory: PartitionMemory
   readonly turn: { synthesized(): void; leave(): void }
 }
 
@@ -156,12 +160,13 @@ async function reserve(steps: PartitionSteps, partition: Partition, role: Device
         use.granted(memory)
       },
     })
+    const memory = use.hold(turn.memory)
     const room: Room = {
       use,
-      memory: turn.memory,
+      memory,
       turn,
       [Symbol.dispose]() {
-        turn.memory[Symbol.dispose]()
+        memory[Symbol.dispose]()
         use[Symbol.dispose]()
         turn.leave()
       },
@@ -220,8 +225,13 @@ function proveOnDevice(
 ): Promise<Uint8Array> {
   const { job } = partition
   const bytes = witness.inputs.byteLength + witness.bits.byteLength + witness.wide.byteLength
-  const keepPoints = role === 'device' && steps.circuits.require(job.circuitId).keepPoints
+  const deviceCircuit =
+    role === 'device'
+      ? steps.circuits.deviceCircuit(job.circuitId, circuit.location)
+      : { circuitId: job.circuitId, parameters: circuit.location, keepPoints: false }
+  let failed: unknown
   return attempts(steps, partition, async () => {
+    if (failed !== undefined && !room.memory.takeBack()) throw new MemoryTaken('others took it', { cause: failed })
     steps.witnessBytes(bytes)
     using device = await steps.pool
       .acquire(claimOf(partition), job.signal, role)
@@ -231,22 +241,23 @@ function proveOnDevice(
     steps.placed(partition)
     // The device has it: another witness may be made ahead.
     room.turn.leave()
-    const { circuitId } = job
     const { urgent } = device
-    const batch = { circuitId, parameters: circuit.location, keepPoints, witnesses: [witness], urgent }
+    const batch = { ...deviceCircuit, witnesses: [witness], urgent }
     using _watch = watchStall(device, steps.stallMs, (silentMs) => {
       steps.stalled(partition, 'gpu', silentMs)
       device.end()
     })
     try {
-      const { proofs } = await device.client.proveBatch(batch, {
+      const { proofs, points } = await device.client.proveBatch(batch, {
         signal: job.signal,
         onProgress: (share) => {
           device.unit()
           partition.gpuShare = share
           steps.progressed(partition)
         },
+        onPassed: (milestone) => room.memory.freed(milestone === 'taken' ? 'sent' : 'quotient'),
       })
+      if (role === 'device') steps.circuits.located(job.circuitId, points)
       // What the stand-in loaded was counted with this partition, and is not to outlive it.
       if (role === 'standIn') await device.client.forget(job.circuitId)
       const [proof] = proofs
@@ -257,6 +268,7 @@ function proveOnDevice(
       steps.progressed(partition)
       return proof
     } catch (error) {
+      failed = error
       partition.gpuShare = 0
       partition.avoid = device.ordinal
       if (ProverError.is(error) && error.code === 'ERR_GPU_OUT_OF_MEMORY') device.outOfMemory()

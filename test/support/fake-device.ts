@@ -45,6 +45,8 @@ export interface FakeOptions {
   /** One more device for what the others can't do, as the CPU beside GPUs. */
   readonly standIn?: boolean
   readonly development?: boolean
+  /** As what the devices' memory is counted. */
+  readonly kind?: DeviceInfo['kind']
 }
 
 export class FakeMachine {
@@ -61,7 +63,7 @@ export class FakeMachine {
 
   constructor(options: FakeOptions = {}) {
     const { domains = [], devices = domains.length || 1 } = options
-    const usual = { unitMs: 1, units: 4, maxLog2Domain: 24, development: false, standIn: false }
+    const usual = { unitMs: 1, units: 4, maxLog2Domain: 24, development: false, standIn: false, kind: 'cpu' as const }
     this.#options = { ...usual, ...options, devices, domains }
   }
 
@@ -104,12 +106,12 @@ export class FakeMachine {
   }
 
   #slot(name: string, device: number): DeviceSlot {
-    const { domains, maxLog2Domain } = this.#options
+    const { domains, maxLog2Domain, kind } = this.#options
     return {
       name,
       start: async (signal) => {
         await this.work('start', '', { signal })
-        const info: DeviceInfo = { kind: 'cpu', name, maxLog2Domain: domains[device] ?? maxLog2Domain }
+        const info: DeviceInfo = { kind, name, maxLog2Domain: domains[device] ?? maxLog2Domain }
         const client = new FakeDeviceClient(this, info)
         this.clients.push(client)
         this.open++
@@ -178,8 +180,15 @@ export class FakeDeviceClient implements DeviceClient {
   async proveBatch(batch: Batch, options: CallOptions): Promise<BatchResult> {
     if (this.#gone !== undefined) throw this.#gone
     this.mostProving = Math.max(this.mostProving, ++this.#proving)
+    let units = 0
+    const onProgress = (share: number): void => {
+      // The first unit takes the witness over, the second ends with the quotient.
+      units++
+      if (units <= 2) options.onPassed?.(units === 1 ? 'taken' : 'divided')
+      options.onProgress?.(share)
+    }
     const due = await this.#race(
-      this.#machine.work('prove', batch.circuitId, options, () => this.die('it was told to die')),
+      this.#machine.work('prove', batch.circuitId, { ...options, onProgress }, () => this.die('it was told to die')),
     ).finally(() => this.#proving--)
     const fault = this.#always ?? due
     if (fault?.kind === 'empty') return { proofs: [], loadMs: 0 }
@@ -192,7 +201,7 @@ export class FakeDeviceClient implements DeviceClient {
     return { proofs, loadMs: 0 }
   }
 
-  async warm({ circuitId }: { circuitId: CircuitId }, options: CallOptions): Promise<void> {
+  async warm({ circuitId }: { circuitId: CircuitId }, options: CallOptions): Promise<undefined> {
     if (this.#gone !== undefined) throw this.#gone
     await this.#race(this.#machine.work('warm', circuitId, options, () => this.die('it was told to die')))
   }

@@ -1,8 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { budgetBytes } from '../../src/budget/detect-memory.ts'
+import { type CircuitEstimate, partitionBytes } from '../../src/budget/estimates.ts'
 import { Inputs } from '../../src/budget/inputs.ts'
 import { MemoryBudget, type Reservation } from '../../src/budget/memory-budget.ts'
+import { PartitionMemory } from '../../src/budget/partition-memory.ts'
 import type { CircuitId } from '../../src/circuit/circuit-id.ts'
 import { BudgetExceededError, QueueFullError } from '../../src/errors.ts'
 
@@ -292,6 +294,56 @@ describe('inputs', () => {
     inputs.admit('winning-2k', bytes(70))
     running.release()
     expect([budget.usedBytes, budget.waiting]).toEqual([0, 0])
+  })
+})
+
+describe('what a partition holds', () => {
+  const estimate: CircuitEstimate = {
+    synthesisBytes: 1,
+    sentBytes: 20,
+    quotientBytes: 30,
+    witnessBytes: 4,
+    deviceBytes: 5,
+    residentBytes: 0,
+    pointBytes: 0,
+    keepPoints: false,
+  }
+
+  test('goes part by part, each once, and the rest at the end', async () => {
+    const budget = new MemoryBudget(100)
+    const memory = new PartitionMemory(budget, await budget.reserve(partitionBytes(estimate)), estimate)
+    const used = [budget.usedBytes]
+    for (const part of ['synthesis', 'sent', 'sent', 'quotient'] as const) {
+      memory.freed(part)
+      used.push(budget.usedBytes)
+    }
+    memory[Symbol.dispose]()
+    expect([...used, budget.usedBytes]).toEqual([60, 59, 39, 39, 9, 0])
+  })
+
+  test('comes back where it is free and nobody waits for it', async () => {
+    const budget = new MemoryBudget(100)
+    const memory = new PartitionMemory(budget, await budget.reserve(partitionBytes(estimate)), estimate)
+    for (const part of ['synthesis', 'sent', 'quotient'] as const) memory.freed(part)
+    const other = await budget.reserve(60)
+    // 31 are free: enough for what was sent, too little for the quotient.
+    expect(memory.takeBack()).toBe(false)
+    other.release()
+    expect([memory.takeBack(), budget.usedBytes]).toEqual([true, 59])
+    memory.freed('quotient')
+    const waiting = budget.reserve(80)
+    expect(memory.takeBack()).toBe(false)
+    memory[Symbol.dispose]()
+    expect((await waiting).bytes).toBe(80)
+  })
+
+  test('is nothing where a preload keeps it', async () => {
+    const budget = new MemoryBudget(100)
+    const memory = new PartitionMemory(budget, await budget.reserve(0), estimate)
+    for (const part of ['synthesis', 'sent', 'quotient'] as const) memory.freed(part)
+    expect([memory.takeBack(), budget.usedBytes]).toEqual([true, 0])
+    memory[Symbol.dispose]()
+    expect(budget.usedBytes).toBe(0)
   })
 })
 
