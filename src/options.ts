@@ -224,9 +224,10 @@ export function resolveSetupOptions(options: object = {}): {
   readonly signal: AbortSignal | undefined
   readonly threads: number | undefined
   readonly relaxedSimd: 'auto' | 'enable' | 'never'
+  readonly device: 'cpu' | 'gpu'
 } {
   return reading(() => {
-    const root = section(options, '', ['directory', 'onProgress', 'signal', 'threads', 'relaxedSimd'])
+    const root = section(options, '', ['directory', 'onProgress', 'signal', 'threads', 'relaxedSimd', 'device'])
     const { onProgress, threads } = root
     if (onProgress !== undefined && typeof onProgress !== 'function') refuse('onProgress', 'a function', onProgress)
     return {
@@ -235,6 +236,7 @@ export function resolveSetupOptions(options: object = {}): {
       signal: resolveSignal(root),
       threads: threads === undefined ? undefined : integer(threads, 'threads', 1, MAX_THREADS),
       relaxedSimd: choice(root.relaxedSimd, 'relaxedSimd', ['auto', 'enable', 'never']),
+      device: choice(root.device, 'device', ['cpu', 'gpu']),
     }
   })
 }

@@ -4,7 +4,8 @@ import { access, constants } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type CircuitId, isCircuitId } from '../circuit/circuit-id.ts'
 import { workerFile } from '../cpu/wasm-file.ts'
-import { WorkerLink } from '../device/worker-link.ts'
+import { ProcessLink } from '../device/process-link.ts'
+import { type Link, WorkerLink } from '../device/worker-link.ts'
 import { asError, InvalidOptionsError, ProverError, SrsUnavailableError, UnsupportedProofError } from '../errors.ts'
 import { isThenable } from '../events.ts'
 import { resolveSetupOptions } from '../options.ts'
@@ -24,6 +25,11 @@ export interface DevelopmentSetupOptions {
   readonly threads?: number | undefined
   /** As the engine's `cpu.relaxedSimd`. @default 'auto' */
   readonly relaxedSimd?: 'auto' | 'enable' | 'never' | undefined
+  /**
+   * What makes the points. A GPU does so for circuits of any size, 20 seconds of work for a PoRep of 32 GiB; it takes 130 bytes a constraint
+   * of its memory and some gigabytes. The file is written at the speed of the disk. @default 'cpu'
+   */
+  readonly device?: 'cpu' | 'gpu' | undefined
 }
 
 export interface DevelopmentParameters {
@@ -38,10 +44,11 @@ export interface DevelopmentParameters {
  *
  * **Proofs made with them are worthless on a real network**: whoever ran the set-up could have kept its secrets.
  *
- * Runs in a worker of its own, which ends with it.
+ * Runs in a worker of its own, a process where a GPU does the work, which ends with it.
  *
  * @throws {InvalidOptionsError} no circuit has that name, an option is wrong, or the directory can't be made or written to
- * @throws {UnsupportedProofError} the circuit is not in this version, or too large for the CPU device
+ * @throws {UnsupportedProofError} the circuit is not in this version, or too large for the device
+ * @throws {GpuUnavailableError}, {GpuOutOfMemoryError}, {GpuDeviceLostError} of a GPU
  * @throws {SrsUnavailableError} there is no room for the files, `details` says for how much, or they could not be written to their end
  * @throws `signal.reason` once the signal aborts; nothing is left behind
  */
@@ -54,14 +61,16 @@ export function developmentSetup(
 
 /**
  * {@link developmentSetup} with given secrets: the way to get the same parameters on every machine.
+ * @param allowSoftware let a GPU be one that computes on the CPU
  * @internal Not part of the package: whoever uses known secrets makes parameters that anyone can forge proofs for.
  */
 export async function setupWith(
   circuitId: CircuitId,
   options: DevelopmentSetupOptions,
   toxic: ToxicWaste | undefined,
+  allowSoftware?: boolean,
 ): Promise<DevelopmentParameters> {
-  const { directory, signal, onProgress, threads, relaxedSimd } = resolveSetupOptions(options)
+  const { directory, signal, onProgress, threads, relaxedSimd, device } = resolveSetupOptions(options)
   signal?.throwIfAborted()
   if (!isCircuitId(circuitId)) {
     const received = asError(circuitId).message
@@ -70,25 +79,8 @@ export async function setupWith(
     })
   }
   // Loaded only here: an embedder who never makes parameters does not wait for circuits and curves at import.
-  const [{ circuitShape }, { MAX_LOG2_DOMAIN }, { removeFiles, temporaryFiles }] = await Promise.all([
-    import('../circuit/circuit-shape.ts'),
-    import('../cpu/ntt/transform.ts'),
-    import('./make-development-parameters.ts'),
-  ])
-  // A circuit that can't be had is refused before anything is made.
-  const { log2Domain } = circuitShape(circuitId)
-  if (log2Domain > MAX_LOG2_DOMAIN) {
-    throw new UnsupportedProofError(
-      `development parameters of ${circuitId}: its domain of 2^${log2Domain} is larger than the 2^${MAX_LOG2_DOMAIN} that the CPU device serves`,
-      {
-        details: {
-          field: 'circuitId',
-          expected: `a domain of at most 2^${MAX_LOG2_DOMAIN}`,
-          received: `${circuitId}: a domain of 2^${log2Domain}`,
-        },
-      },
-    )
-  }
+  const { removeFiles, temporaryFiles } = await import('./make-development-parameters.ts')
+  if (device === 'cpu') await refuseTooLarge(circuitId)
   await makeWritable(directory)
   const names = developmentFileNames(circuitId)
   const files: DevelopmentFiles = {
@@ -97,7 +89,13 @@ export async function setupWith(
     markerFile: join(directory, names.markerFile),
   }
   const suffix = `${process.pid}-${randomBytes(6).toString('hex')}`
-  const link = new WorkerLink<SetupFunctions>(workerFile('srs/setup-worker.js'), `wgzk set-up ${circuitId}`, undefined)
+  const file = workerFile('srs/setup-worker.js')
+  const name = `wgzk set-up ${circuitId}`
+  // A driver has no place in the caller's process, and a thread that works with one can't be ended.
+  const link: Link<SetupFunctions> =
+    device === 'gpu'
+      ? new ProcessLink<SetupFunctions>(file, name)
+      : new WorkerLink<SetupFunctions>(file, name, undefined)
   let reported = 0
   // The worker computes scalars for seconds without looking up; to end it is the fast way to stop.
   const stop = (): void => void link.terminate()
@@ -118,7 +116,7 @@ export async function setupWith(
   try {
     await link.call(
       'setup',
-      { circuitId, files, suffix, threads, relaxedSimd, toxic },
+      { circuitId, files, suffix, threads, relaxedSimd, device, allowSoftware, toxic },
       {
         signal,
         onProgress: (share) => {
@@ -144,6 +142,26 @@ export async function setupWith(
     await removeFiles(temporaryFiles(files, suffix))
   }
   return files
+}
+
+/** A circuit that can't be had is refused before anything is made. */
+async function refuseTooLarge(circuitId: CircuitId): Promise<void> {
+  const [{ circuitShape }, { MAX_LOG2_DOMAIN }] = await Promise.all([
+    import('../circuit/circuit-shape.ts'),
+    import('../cpu/ntt/transform.ts'),
+  ])
+  const { log2Domain } = circuitShape(circuitId)
+  if (log2Domain <= MAX_LOG2_DOMAIN) return
+  throw new UnsupportedProofError(
+    `development parameters of ${circuitId}: its domain of 2^${log2Domain} is larger than the 2^${MAX_LOG2_DOMAIN} that the CPU device serves; a GPU may serve it`,
+    {
+      details: {
+        field: 'circuitId',
+        expected: `a domain of at most 2^${MAX_LOG2_DOMAIN}, or device: 'gpu'`,
+        received: `${circuitId}: a domain of 2^${log2Domain}`,
+      },
+    },
+  )
 }
 
 /** @throws {InvalidOptionsError} so that a wrong path is told of before minutes of work */

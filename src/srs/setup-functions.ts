@@ -1,8 +1,10 @@
 /** What the worker of a set-up does. */
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import { circuitShape } from '../circuit/circuit-shape.ts'
+import type { CircuitShape } from '../circuit/shape.ts'
 import { CpuDevice } from '../cpu/cpu-device.ts'
-import type { Run } from '../groth16/proving-device.ts'
+import { asError, GpuUnavailableError, ProverError, UnsupportedProofError } from '../errors.ts'
+import type { ProvingDevice, Run } from '../groth16/proving-device.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
 import { type DevelopmentFiles, makeDevelopmentParameters } from './make-development-parameters.ts'
 
@@ -13,6 +15,9 @@ export interface SetupTask {
   readonly suffix: string
   readonly threads: number | undefined
   readonly relaxedSimd: 'auto' | 'enable' | 'never'
+  readonly device: 'cpu' | 'gpu'
+  /** Of a GPU. */
+  readonly allowSoftware?: boolean | undefined
   readonly toxic?: ToxicWaste | undefined
 }
 
@@ -23,11 +28,46 @@ export type SetupFunctions = {
 export const setupFunctions: SetupFunctions = {
   async setup(task, run) {
     const shape = circuitShape(task.circuitId)
-    const device = await CpuDevice.create({ threads: task.threads, relaxedSimd: task.relaxedSimd })
+    const device = task.device === 'gpu' ? await openGpu(task, shape, run) : await CpuDevice.create(task)
     try {
       await makeDevelopmentParameters(device, shape, task.files, task.suffix, run, task.toxic)
     } finally {
       await device.close()
     }
   },
+}
+
+/** Loaded only here: whoever uses the CPU needs no driver. */
+async function openGpu(
+  { allowSoftware }: SetupTask,
+  { circuitId, log2Domain }: CircuitShape,
+  run: Run,
+): Promise<ProvingDevice> {
+  const { WebGpuDevice } = await import('../webgpu/webgpu-device.ts')
+  const device = await WebGpuDevice.create({ allowSoftware })
+  try {
+    await device.selfTest({ signal: run.signal, unit: () => run.unit(0) }).catch((cause: unknown) => {
+      if (run.signal.aborted || ProverError.is(cause)) throw cause
+      const { message } = asError(cause)
+      throw new GpuUnavailableError(`${device.name} can't be used: ${message}`, {
+        details: { device: device.name },
+        cause,
+      })
+    })
+    if (log2Domain <= device.maxLog2Domain) return device
+    throw new UnsupportedProofError(
+      `development parameters of ${circuitId}: its domain of 2^${log2Domain} is larger than the 2^${device.maxLog2Domain} that ${device.name} serves`,
+      {
+        details: {
+          field: 'circuitId',
+          expected: `a domain of at most 2^${device.maxLog2Domain}`,
+          received: `${circuitId}: a domain of 2^${log2Domain}`,
+          device: device.name,
+        },
+      },
+    )
+  } catch (error) {
+    await device.close()
+    throw error
+  }
 }

@@ -6,7 +6,8 @@
  *
  * Prints the time of each phase, the units of the device, bytes across the bus, most memory of the host's processes and of the device, and
  * CPU time. `--out` gets `proof.hex`, `verifying.vk` and `inputs.json`, which `peer verify KIND --vk … --inputs … --proof …` takes, and
- * `summary.json`; `--trace` a timeline in Chrome's format. Without `--parameters` development parameters are made first.
+ * `summary.json`; `--trace` a timeline in Chrome's format. Without `--parameters` the device makes development parameters in its memory, and
+ * keeps those that `--memory` leaves room for; with `--software` they are made on the CPU.
  */
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
@@ -15,6 +16,7 @@ import { parseArgs } from 'node:util'
 import { planDevices } from '../../dist/device/open-devices.js'
 import { createEngine } from '../../dist/engine.js'
 import { developmentSetup, statementOf } from '../../dist/index.js'
+import { madeOnDevice } from '../../dist/srs/made-on-device.js'
 import { listAdapters } from '../../dist/webgpu/list-adapters.js'
 import { peerRequest } from '../support/peer-request.ts'
 import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
@@ -89,7 +91,8 @@ function report(round, result, wholeMs, events, usage) {
 
 const folder = inputFolder(values.inputs)
 const parameters = values.parameters ?? join(scratch, 'parameters')
-if (values.parameters === undefined) {
+const made = values.parameters === undefined && !values.software
+if (values.parameters === undefined && !made) {
   await time('development parameters', () => developmentSetup(circuitId, { directory: parameters }))
 }
 const devices = join(scratch, 'devices.jsonl')
@@ -110,7 +113,7 @@ const engine = await time('Engine.create', () =>
         ...(values.memory !== undefined && { memoryBytes: Number(values.memory) }),
       },
     },
-    { plan },
+    { plan, ...(made && { locate: madeOnDevice(parameters) }) },
   ),
 )
 console.log(
@@ -119,6 +122,7 @@ console.log(
     .gpus.map(({ name }) => name)
     .join(', '),
 )
+if (made) await time('development parameters on the device', () => engine.preload(circuitId))
 const request = await time('read the request', async () => peerRequest(folder))
 const rounds = []
 let result

@@ -143,7 +143,7 @@ describe('developmentSetup', () => {
   })
 
   it('options of another kind are refused by name, and none is ignored', async () => {
-    const bad = { threads: 0, relaxedSimd: 'yes', onProgress: 5, signal: {}, diretory: directory }
+    const bad = { threads: 0, relaxedSimd: 'yes', device: 'webgpu', onProgress: 5, signal: {}, diretory: directory }
     for (const [field, value] of Object.entries(bad)) {
       const options = { directory: join(directory, 'never'), [field]: value }
       await expect(developmentSetup('wpost-2k', options as never)).rejects.toMatchObject({

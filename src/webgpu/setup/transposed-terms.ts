@@ -11,9 +11,6 @@
  */
 import { AUX, INPUT, KIND_MASK, NUMBER_MASK, ONE, type Template, type Variable, WIRE } from '../../circuit/shape.ts'
 
-/** Sides of a constraint, in the order of a matrix' linear combinations. */
-export const SIDES = ['a', 'b', 'c'] as const
-
 /** Words of an instance, and 4 for offsets that count from 0; wgsl/setup/accumulate.wgsl has the same. */
 export const BASE = { rows: 0, aux: 1, inputs: 2, slots: 3, none: 4 } as const
 type Base = (typeof BASE)[keyof typeof BASE]

@@ -6,13 +6,21 @@ import type { CircuitShape } from '../../../src/circuit/shape.ts'
 import { wasmSetupScalars } from '../../../src/cpu/setup-scalars.ts'
 import { decodeG1, decodeG2, encodeG1, encodeG2 } from '../../../src/curve/encoding.ts'
 import { G1, G2 } from '../../../src/curve/points.ts'
+import { makeParameters } from '../../../src/device/made-parameters.ts'
 import { FR_MODULUS, frFromBytes } from '../../../src/field/fr.ts'
+import { proveBatch } from '../../../src/groth16/prove-batch.ts'
+import { prepareVerifyingKey, verifyProofs } from '../../../src/groth16/verify.ts'
 import { paramsLayout, QUERIES, QUERY_GROUP } from '../../../src/params/layout.ts'
+import { openVerifyingKey } from '../../../src/params/srs-file.ts'
+import type { ToxicWaste } from '../../../src/params/toxic-waste.ts'
+import { madeOnDevice } from '../../../src/srs/made-on-device.ts'
 import { FixedBase, fixedBaseMultiples } from '../../../src/webgpu/curve/fixed-base.ts'
 import { computeColumns } from '../../../src/webgpu/setup/columns.ts'
 import { GpuSetup } from '../../../src/webgpu/setup/device-setup.ts'
 import { QUERY_SCALAR_KERNELS, QueryScalars, scalarBytes } from '../../../src/webgpu/setup/query-scalars.ts'
-import { tinyCircuit } from '../../support/tiny-circuit.ts'
+import { WebGpuDevice } from '../../../src/webgpu/webgpu-device.ts'
+import { removeDirectory, temporaryDirectory } from '../../support/temporary-directory.ts'
+import { tinyCircuit, tinyWitness } from '../../support/tiny-circuit.ts'
 import { recordedToxic } from '../../support/toxic.ts'
 import { type Check, dirtyBuffer, Random, withShards } from '../harness.ts'
 
@@ -116,6 +124,34 @@ const points: Check = async (gpu) => {
   }
 }
 
+/** All of it: parameters made in the device's memory, a proof with them, verified with the key that was written. */
+const proof =
+  (keep: boolean): Check =>
+  async (gpu) => {
+    const circuit = tinyCircuit()
+    const device = new WebGpuDevice(gpu)
+    const directory = temporaryDirectory()
+    const witness = tinyWitness(3n, 1)
+    try {
+      const used = gpu.usedBytes
+      const location = await madeOnDevice(directory)(circuit.circuitId, { allowDevelopment: true })
+      const made = location.made as ToxicWaste
+      const parameters = await makeParameters(device, circuit, { ...location, made }, { keep }, run)
+      const shape = await device.loadShape(circuit)
+      const { points, file } = parameters
+      const [bytes] = await proveBatch({ device, shape, witnesses: [witness], points, key: file.key }, run)
+      const key = prepareVerifyingKey(await openVerifyingKey(location, circuit.inputs))
+      assert(verifyProofs(key, [[witness.inputs.subarray(32)]], bytes as Uint8Array), 'the proof holds')
+      points.release()
+      shape.release()
+      await file.close()
+      await new Promise(setImmediate)
+      assert.equal(gpu.usedBytes, used, 'every buffer is released')
+    } finally {
+      removeDirectory(directory)
+    }
+  }
+
 const circuit = (id: CircuitId) => (): CircuitShape => circuitShape(id)
 
 export const setupChecks: Readonly<Record<string, Check>> = {
@@ -126,6 +162,8 @@ export const setupChecks: Readonly<Record<string, Check>> = {
   'set-up: scalars of wpost-2k': scalars(circuit('wpost-2k')),
   'set-up: scalars of winning-2k in shards': withShards(13, scalars(circuit('winning-2k'))),
   'set-up: points of a tiny circuit': points,
+  'set-up: proof with parameters that stay on the device': proof(true),
+  'set-up: proof with parameters made in every pass': proof(false),
 }
 
 /** Too long for a software adapter within `npm test`. */
