@@ -1,38 +1,12 @@
 /** No change to a real vanilla proof passes, crashes or hangs: each is refused with a typed error. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { InvalidRequestError, ProverError } from '../../src/errors.ts'
-import type { Run } from '../../src/groth16/proving-device.ts'
-import { takeOver } from '../../src/request/partitions.ts'
-import type { ProofRequest, WindowPostRequest } from '../../src/request/proof-request.ts'
-import { validateRequest } from '../../src/request/validate.ts'
+import { InvalidRequestError, type ProverError } from '../../src/errors.ts'
+import type { WindowPostRequest } from '../../src/request/proof-request.ts'
 import { postGeometry } from '../../src/synthesis/post-geometry.ts'
-import { checkAndSynthesize } from '../../src/synthesis/synthesize.ts'
 import { inclusionProofOffset, vanillaLayout } from '../../src/synthesis/vanilla-post.ts'
 import { windowRequest, winning32Request } from '../support/fixtures.ts'
-import { rememberingHasher } from '../support/remembering-hasher.ts'
-
-const idle: Run = { signal: new AbortController().signal, unit: () => {} }
-
-const hasher = rememberingHasher()
-
-/** Takes a request through every check before a device. */
-async function check(request: ProofRequest): Promise<'passed' | ProverError> {
-  try {
-    for (const partition of await takeOver(validateRequest(request))) await checkAndSynthesize(partition, hasher, idle)
-    return 'passed'
-  } catch (error) {
-    if (ProverError.is(error)) return error
-    throw error
-  }
-}
-
-/** `bytes` with one bit flipped. */
-function flipped(bytes: Uint8Array, bit: number): Uint8Array {
-  const copy = bytes.slice()
-  copy[bit >> 3] = (copy[bit >> 3] as number) ^ (1 << (bit & 7))
-  return copy
-}
+import { check, expectAnyValueRefused, expectEditsRefused, expectEveryByteBound, flipped } from '../support/fuzz.ts'
 
 describe('a changed vanilla proof', () => {
   const window = windowRequest()
@@ -44,14 +18,7 @@ describe('a changed vanilla proof', () => {
     vanillaProofs: [first, bytes],
   })
 
-  it('is refused whichever byte differs: every byte is bound by some check', async () => {
-    expect(await check(withSecond(second))).toBe('passed')
-    for (let at = 0; at < second.length; at++) {
-      // Another bit in each byte, so that all eight are met in turn.
-      const error = await check(withSecond(flipped(second, 8 * at + ((at + (at >> 3)) & 7))))
-      expect(error, `byte ${at}`).toBeInstanceOf(InvalidRequestError)
-    }
-  }, 60_000)
+  it('is refused whichever byte differs', () => expectEveryByteBound(second, withSecond), 60_000)
 
   it('names sector and challenge for any bit of any sibling or leaf', async () => {
     const places = layout.levels.flatMap((level) =>
@@ -73,32 +40,7 @@ describe('a changed vanilla proof', () => {
     )
   }, 60_000)
 
-  it('is refused when cut, extended or overwritten at random', async () => {
-    const change = fc.oneof(
-      fc.record({ kind: fc.constant('cut' as const), at: fc.integer({ min: 0, max: second.length - 1 }) }),
-      fc.record({ kind: fc.constant('extend' as const), by: fc.uint8Array({ minLength: 1, maxLength: 300 }) }),
-      fc.record({
-        kind: fc.constant('overwrite' as const),
-        at: fc.integer({ min: 0, max: second.length - 1 }),
-        by: fc.uint8Array({ minLength: 1, maxLength: 300 }),
-      }),
-    )
-    await fc.assert(
-      fc.asyncProperty(change, async (edit) => {
-        let bytes: Uint8Array
-        if (edit.kind === 'cut') bytes = second.slice(0, edit.at)
-        else if (edit.kind === 'extend') bytes = Uint8Array.from([...second, ...edit.by])
-        else {
-          bytes = second.slice()
-          bytes.set(edit.by.subarray(0, second.length - edit.at), edit.at)
-        }
-        fc.pre(Buffer.compare(bytes, second) !== 0)
-        const error = await check(withSecond(bytes))
-        expect(error).toBeInstanceOf(InvalidRequestError)
-      }),
-      { numRuns: 300 },
-    )
-  }, 60_000)
+  it('is refused when cut, extended or overwritten at random', () => expectEditsRefused(second, withSecond), 60_000)
 
   it('is refused when any bits of a WinningPoSt of full size differ', async () => {
     const winning = winning32Request()
@@ -116,30 +58,11 @@ describe('a changed vanilla proof', () => {
   }, 60_000)
 })
 
-describe('any value in place of a request', () => {
+describe('any value in place of a field', () => {
   it('is refused with a typed error', () => {
-    const real = windowRequest()
-    const fields = Object.keys(real)
-    fc.assert(
-      fc.property(
-        fc.constantFrom(...fields),
-        fc.anything({ withBigInt: true, withTypedArray: true }),
-        (field, value) => {
-          fc.pre(
-            !(field === 'partitionIndex' && Number.isInteger(value)) &&
-              !(field === 'minerId' && typeof value === 'bigint'),
-          )
-          fc.pre(!(field === 'sectors' && value === undefined))
-          let caught: unknown
-          try {
-            validateRequest({ ...real, [field]: value })
-          } catch (error) {
-            caught = error
-          }
-          expect(ProverError.is(caught), `${field}: ${String(caught)}`).toBe(true)
-        },
-      ),
-      { numRuns: 2000 },
-    )
+    expectAnyValueRefused(windowRequest(), (field, value) => {
+      if (field === 'partitionIndex') return Number.isInteger(value)
+      return field === 'minerId' ? typeof value === 'bigint' : field === 'sectors' && value === undefined
+    })
   })
 })
