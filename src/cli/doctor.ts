@@ -74,7 +74,7 @@ export interface DoctorReport {
 const SELF_TEST_LIMIT_MS = 60_000
 
 /** Measuring hardware takes seconds. */
-const MEASURE_LIMIT_MS = 60_000
+const MEASURE_LIMIT_MS = 120_000
 
 export async function examine({ parameterCache }: { parameterCache?: string | undefined } = {}): Promise<DoctorReport> {
   const folder = parameterDirectory(parameterCache, '--parameters')

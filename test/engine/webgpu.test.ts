@@ -101,7 +101,14 @@ describe.runIf(hasSoftwareGpu)('wgzk doctor', () => {
       memory: { engineBytes: expect.any(Number) },
     })
     expect(report.circuits.length).toBe(20)
-    const wpost = report.circuits.find(({ circuitId }: { circuitId: string }) => circuitId === 'wpost-2k')
-    expect(wpost).toMatchObject({ available: true, parameters: 'development' })
+    const circuit = (id: string) => report.circuits.find(({ circuitId }: { circuitId: string }) => circuitId === id)
+    const estimate = { device: 'CPU (WebAssembly)', partitions: 1, proofMs: expect.any(Number) }
+    expect(circuit('wpost-2k')).toMatchObject({ available: true, parameters: 'development', estimate })
+    // Larger than what any device here can serve.
+    expect(circuit('porep-32g').estimate).toBeUndefined()
+    expect(report.cpu.rates.sumNs.g2).toBeGreaterThan(report.cpu.rates.sumNs.g1)
+    // Without the flag that the doctor may set for itself: what an engine gets on this Node.
+    expect(report.devices[0]).toContain(report.cpu.relaxedSimd && report.cpu.fusedMultiplyAdd ? 'fused' : 'integers')
+    expect(report.cpu.ratesWithFlag === undefined).toBe(report.cpu.relaxedSimd || !report.cpu.relaxedSimdWithFlag)
   })
 })
