@@ -32,9 +32,9 @@ async function verify({ location, publicInputs, proof }: VerifyTask, run: Run): 
   return verifyProofs(known.key, publicInputs, proof, { multiexp: wasmMultiexp })
 }
 
-/** Reads parameters anew, whatever is remembered of them: what their digest is now. */
-function digestOf({ paramsFile }: ParametersLocation, run: Run): Promise<string> {
-  return freshDigest(paramsFile, run)
+/** Reads parameters anew, whatever is remembered of them: what their digest is now. Those without a file can't have changed. */
+async function digestOf({ paramsFile, paramsDigest, made }: ParametersLocation, run: Run): Promise<string> {
+  return made === undefined ? await freshDigest(paramsFile, run) : paramsDigest
 }
 
 export interface VerifyFunctions {
