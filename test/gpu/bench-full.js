@@ -10,7 +10,7 @@
  * keeps those that `--memory` leaves room for; with `--software` they are made on the CPU.
  */
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { planDevices } from '../../dist/device/open-devices.js'
@@ -21,7 +21,7 @@ import { listAdapters } from '../../dist/webgpu/list-adapters.js'
 import { peerRequest } from '../support/peer-request.ts'
 import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
 import { HostUsage } from './host-usage.js'
-import { deviceUse, HostTrace, totals, tracedSlot, writeTrace } from './trace.js'
+import { deviceEvents, deviceUse, HostTrace, totals, tracedSlot, writeTrace } from './trace.js'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -59,6 +59,23 @@ function inputFolder(path) {
   return others.length === 0 && inner !== undefined ? join(folder, inner) : folder
 }
 
+/** Times of everything that was traced, by name. */
+function phases(events) {
+  for (const [title, category] of [
+    ['partitions', 'partition'],
+    ['calls of the device', 'call'],
+    ['steps', 'step'],
+    ['transfers', 'transfer'],
+    ['units', 'unit'],
+  ]) {
+    const lines = totals(events, category).map(({ name, count, ms, mostMs, bytes }) => {
+      const size = bytes > 0 ? `, ${(bytes / 1e6).toFixed(1)} MB` : ''
+      return `    ${name}: ${ms.toFixed(1)} ms in ${count}, ${mostMs.toFixed(1)} at most${size}`
+    })
+    if (lines.length > 0) console.log(`  ${title}:\n${lines.join('\n')}`)
+  }
+}
+
 function report(round, result, wholeMs, events, usage) {
   const { timings, partitions } = result
   console.log(`\nround ${round}: ${seconds(wholeMs)}, ${partitions} partitions, verified ${result.verified}`)
@@ -67,23 +84,8 @@ function report(round, result, wholeMs, events, usage) {
       .map(([name, ms]) => `${name} ${ms.toFixed(0)}`)
       .join(', ')}`,
   )
-  for (const [title, category] of [
-    ['partitions', 'partition'],
-    ['calls of the device', 'call'],
-    ['steps', 'step'],
-    ['transfers', 'transfer'],
-    ['units', 'unit'],
-  ]) {
-    const sums = totals(events, category)
-    const lines = sums.map(({ name, count, ms, bytes }) => {
-      const size = bytes > 0 ? `, ${(bytes / 1e6).toFixed(1)} MB` : ''
-      return `    ${name}: ${ms.toFixed(1)} ms in ${count}${size}`
-    })
-    console.log(`  ${title}:\n${lines.join('\n')}`)
-  }
+  phases(events)
   console.log(`  device at work between its first and last unit: ${(deviceUse(events) * 100).toFixed(1)} %`)
-  const longest = Math.max(0, ...events.filter(({ cat }) => cat === 'unit').map(({ dur }) => dur / 1000))
-  console.log(`  longest unit: ${longest.toFixed(1)} ms`)
   const { rssBytes, ownRssBytes, ownCpuSeconds, childCpuSeconds } = usage
   console.log(`  host: RSS ${mib(rssBytes)} at most, ${mib(ownRssBytes)} of it this process`)
   console.log(`  CPU time: ${ownCpuSeconds.toFixed(2)} s here, ${childCpuSeconds.toFixed(2)} s in children`)
@@ -122,7 +124,10 @@ console.log(
     .gpus.map(({ name }) => name)
     .join(', '),
 )
-if (made) await time('development parameters on the device', () => engine.preload(circuitId))
+if (made) {
+  await time('development parameters on the device', () => engine.preload(circuitId))
+  phases(deviceEvents(devices))
+}
 const request = await time('read the request', async () => peerRequest(folder))
 const rounds = []
 let result
@@ -149,7 +154,7 @@ if (values.out !== undefined) {
   const hex = publicInputs.map((inputs) => inputs.map((input) => Buffer.from(input).toString('hex')))
   writeFileSync(join(values.out, 'inputs.json'), JSON.stringify(hex))
   writeFileSync(join(values.out, 'proof.hex'), Buffer.from(result.proof).toString('hex'))
-  copyFileSync(join(parameters, `dev-${circuitId}.vk`), join(values.out, 'verifying.vk'))
+  writeFileSync(join(values.out, 'verifying.vk'), readFileSync(join(parameters, `dev-${circuitId}.vk`)))
   writeFileSync(join(values.out, 'summary.json'), `${JSON.stringify({ circuitId, rounds }, null, 2)}\n`)
 }
 await engine.close()

@@ -86,9 +86,14 @@ export class HostTrace {
 
   /** Everything so far, of the engine and of its devices. @returns {TraceEvent[]} */
   events() {
-    const written = existsSync(this.#file) ? readFileSync(this.#file, 'utf8').split('\n').filter(Boolean) : []
-    return [...this.#events, ...written.map((line) => JSON.parse(line))]
+    return [...this.#events, ...deviceEvents(this.#file)]
   }
+}
+
+/** What devices have written so far. @returns {TraceEvent[]} */
+export function deviceEvents(file) {
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
+  return lines.map((line) => JSON.parse(line))
 }
 
 /** Writes a trace as one JSON array, its times from the first event on. */
@@ -98,13 +103,18 @@ export function writeTrace(file, events) {
   writeFileSync(file, `[\n${moved.map((event) => JSON.stringify(event)).join(',\n')}\n]\n`)
 }
 
-/** Count, time and bytes of each step or unit of a category, in order of their first occurrence. */
+/** Count, time, longest and bytes of each step or unit of a category, in order of their first occurrence. */
 export function totals(events, category) {
   const sums = new Map()
   for (const { name, cat, dur, args } of [...events].sort((a, b) => a.ts - b.ts)) {
     if (cat !== category) continue
-    const { count, ms, bytes } = sums.get(name) ?? { count: 0, ms: 0, bytes: 0 }
-    sums.set(name, { count: count + 1, ms: ms + dur / 1000, bytes: bytes + (args?.bytes ?? 0) })
+    const { count, ms, mostMs, bytes } = sums.get(name) ?? { count: 0, ms: 0, mostMs: 0, bytes: 0 }
+    sums.set(name, {
+      count: count + 1,
+      ms: ms + dur / 1000,
+      mostMs: Math.max(mostMs, dur / 1000),
+      bytes: bytes + (args?.bytes ?? 0),
+    })
   }
   return [...sums].map(([name, sum]) => ({ name, ...sum }))
 }
