@@ -197,6 +197,8 @@ export class EngineParts {
       parameters: circuits.parameters(),
       witnesses: this.#witnesses,
       pointBytes: (circuitId) => circuits.pointBytes(circuitId),
+      residency: (circuitId) => circuits.residency(circuitId),
+      stagingBytes: (this.#pool?.clients ?? []).reduce((sum, client) => sum + (client.stagingBytes ?? 0), 0),
       gpuUnavailable,
     }
   }

@@ -2,6 +2,7 @@
 import type { MemoryBudget } from './budget/memory-budget.ts'
 import type { ResidentRow } from './budget/residency.ts'
 import type { CircuitId, ProofKind } from './circuit/circuit-id.ts'
+import type { PointResidency } from './device/device-client.ts'
 import type { DeviceRow } from './device/gpu-pool.ts'
 import type { PartitionState } from './events.ts'
 import type { EndedJobs, JobStatus } from './queue/job-status.ts'
@@ -27,7 +28,7 @@ export interface EngineStatus {
   readonly gpus: readonly DeviceRow[]
   /** Circuit shapes held. */
   readonly shapes: readonly { readonly circuitId: CircuitId; readonly bytes: number }[]
-  /** Bytes between phases: witnesses waiting for a device. `stagingBytes` is 0: devices don't report theirs. */
+  /** Bytes between phases: witnesses waiting for a device; buffers that GPUs keep for what crosses to them, as of their last batches. */
   readonly buffers: { readonly witnesses: number; readonly witnessBytes: number; readonly stagingBytes: number }
   readonly srs: readonly {
     readonly circuitId: CircuitId
@@ -60,8 +61,11 @@ export interface StatusSources {
   readonly residents: readonly ResidentRow[]
   readonly parameters: readonly SrsEntryStatus[]
   readonly witnesses: { readonly count: number; readonly bytes: number }
+  readonly stagingBytes: number
   /** Bytes of a resident circuit that are its points; 0 if they are streamed. */
   readonly pointBytes: (circuitId: CircuitId) => number
+  /** Where GPUs have a circuit's points. */
+  readonly residency: (circuitId: CircuitId) => PointResidency | undefined
   readonly gpuUnavailable: string | undefined
 }
 
@@ -86,14 +90,15 @@ export function snapshot(sources: StatusSources): EngineStatus {
     jobs: [...jobs, ...ended.rows(sources.now)],
     gpus: sources.devices,
     shapes: residents.map(({ circuitId, bytes }) => ({ circuitId, bytes: bytes - pointBytes(circuitId) })),
-    // Threads read witnesses in place; staging buffers are of a GPU's own process, which does not report them.
-    buffers: { witnesses: sources.witnesses.count, witnessBytes: sources.witnesses.bytes, stagingBytes: 0 },
+    buffers: {
+      witnesses: sources.witnesses.count,
+      witnessBytes: sources.witnesses.bytes,
+      stagingBytes: sources.stagingBytes,
+    },
     srs: parameters.map(({ circuitId, development, references, idleMs }) => {
-      const bytes = pointBytes(circuitId)
       return {
         circuitId,
-        bytes,
-        residency: bytes > 0 ? 'device' : 'streamed',
+        ...residencyOf(circuitId, sources),
         development,
         idleMs,
         evictable: references === 0 && resident.get(circuitId)?.evictable === true,
@@ -102,6 +107,16 @@ export function snapshot(sources: StatusSources): EngineStatus {
     ...(gpuUnavailable !== undefined && { gpuUnavailable }),
     totals: { completed: { ...ended.completed }, failed: { ...ended.failed } },
   }
+}
+
+/** Kept points of a circuit, and whether those are all of them: with a part on the device the rest is streamed. */
+function residencyOf(
+  circuitId: CircuitId,
+  { residency, pointBytes }: StatusSources,
+): { readonly bytes: number; readonly residency: 'device' | 'streamed' } {
+  const onGpu = residency(circuitId)
+  const bytes = onGpu?.keptBytes ?? pointBytes(circuitId)
+  return { bytes, residency: bytes > 0 && (onGpu?.streamedBytes ?? 0) === 0 ? 'device' : 'streamed' }
 }
 
 function countPartitions(jobs: readonly JobStatus[], state: PartitionState): number {

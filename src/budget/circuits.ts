@@ -3,7 +3,7 @@
  * loaded once for all who use them and given up when memory is wanted.
  */
 import type { CircuitId } from '../circuit/circuit-id.ts'
-import type { DeviceClient } from '../device/device-client.ts'
+import type { DeviceCircuit, DeviceClient, PointResidency } from '../device/device-client.ts'
 import type { DeviceInfo } from '../device/device-spec.ts'
 import type { DeviceRole } from '../device/gpu-pool.ts'
 import { watchStall } from '../device/stall-watch.ts'
@@ -12,6 +12,7 @@ import type { ParametersLocation, ReadRun } from '../params/parameters-location.
 import { type SrsEntryStatus, type SrsLease, type SrsResource, SrsStore, type SrsStoreEvent } from '../srs/srs-store.ts'
 import { type CircuitSize, circuitSize } from './circuit-sizes.ts'
 import { type CircuitEstimate, estimateCircuit, type Machine, neededBytes, partitionBytes } from './estimates.ts'
+import { gpuMemoryRefusal } from './gpu-memory.ts'
 import type { MemoryBudget, Reservation } from './memory-budget.ts'
 import { PartitionMemory } from './partition-memory.ts'
 import { Residency, type ResidentRow, type ResidentUse } from './residency.ts'
@@ -28,7 +29,7 @@ export interface CircuitsOptions {
   readonly busy: () => boolean
   /** Finds a circuit's parameter files. */
   readonly locate: (circuitId: CircuitId) => Promise<ParametersLocation>
-  /** Of a GPU, where it is known. */
+  /** Of each GPU, where it was set. */
   readonly gpuMemoryBytes?: number | undefined
   readonly devices: () => readonly DeviceInfo[]
   /** Why there is no device, once there is none. */
@@ -69,6 +70,7 @@ export class Circuits {
   readonly #residency: Residency
   readonly #store: SrsStore<LoadedCircuit>
   readonly #kept = new Map<CircuitId, Kept>()
+  readonly #points = new Map<CircuitId, PointResidency>()
 
   constructor(options: CircuitsOptions) {
     const { budget, evictionMinIdleMs, now, busy, onEvent } = options
@@ -89,9 +91,9 @@ export class Circuits {
   }
 
   #machine(role: DeviceRole): Machine {
-    const { budget, threads, gpuMemoryBytes } = this.#options
+    const { budget, threads } = this.#options
     const device = this.#infos(role)[0]?.kind
-    return { totalBytes: budget.totalBytes, threads, device, gpuMemoryBytes }
+    return { totalBytes: budget.totalBytes, threads, device }
   }
 
   #infos(role: DeviceRole): readonly DeviceInfo[] {
@@ -143,6 +145,8 @@ export class Circuits {
         { details: { device: names, expected: `at most 2^${most}`, received: `2^${size.log2Domain}` } },
       )
     }
+    const tooLarge = gpuMemoryRefusal(circuitId, infos, this.#options.gpuMemoryBytes, this.#kept.keys())
+    if (tooLarge !== undefined) return tooLarge
     const { totalBytes } = this.#options.budget
     const bytes = neededBytes(estimateCircuit(size, this.#machine(role)))
     const keptBytes = this.keptBytes(circuitId)
@@ -262,6 +266,10 @@ export class Circuits {
       this.#residency.keep(circuitId)
       if (keepWorkingSet && !this.#kept.has(circuitId)) {
         this.#kept.set(circuitId, { memory: memory.split(workingBytes), inUse: false })
+        const { location } = lease.resource
+        const circuit = this.deviceCircuit(circuitId, location)
+        // It is loaded: this sets device memory aside. A device that does not answer shows when it is used.
+        await Promise.allSettled(this.#options.clients().map((client) => client.warm(circuit, { signal: run.signal })))
         // Who waits already and fits no more beside it would wait for ever.
         budget.refuseHopeless()
       }
@@ -275,10 +283,26 @@ export class Circuits {
     if ((await this.#store.evict(circuitId)) > 0) this.#residency.forget(circuitId)
   }
 
-  /** Bytes of a circuit's kept points; 0 if they are streamed from the file. */
+  /** Bytes of a circuit's kept points in the host's memory; 0 if they are elsewhere. */
   pointBytes(circuitId: CircuitId): number {
     const size = circuitSize(circuitId)
     return size === undefined ? 0 : estimateCircuit(size, this.#machine('device')).pointBytes
+  }
+
+  /** Where GPUs have a circuit's points; absent for devices that have no memory of their own. */
+  residency(circuitId: CircuitId): PointResidency | undefined {
+    return this.#points.get(circuitId)
+  }
+
+  /** What a device said of it last. */
+  located(circuitId: CircuitId, points: PointResidency | undefined): void {
+    if (points !== undefined && this.isWarm(circuitId)) this.#points.set(circuitId, points)
+  }
+
+  /** What devices are told of a circuit. */
+  deviceCircuit(circuitId: CircuitId, parameters: ParametersLocation): DeviceCircuit {
+    const { keepPoints } = this.require(circuitId)
+    return { circuitId, parameters, keepPoints, setAside: this.#kept.has(circuitId) }
   }
 
   residents(): ResidentRow[] {
@@ -298,8 +322,8 @@ export class Circuits {
 
   async #load(circuitId: CircuitId, run: ReadRun): Promise<LoadedCircuit> {
     const location = await this.#options.locate(circuitId)
-    const { keepPoints, residentBytes } = this.require(circuitId)
-    const circuit = { circuitId, parameters: location, keepPoints }
+    const { residentBytes } = this.require(circuitId)
+    const circuit = this.deviceCircuit(circuitId, location)
     const { log2Domain } = circuitSize(circuitId) as CircuitSize
     const clients = this.#options.clients().filter(({ info }) => info.maxLog2Domain >= log2Domain)
     const shares = clients.map(() => 0)
@@ -311,7 +335,7 @@ export class Circuits {
         // A file that does not answer fails the load before the device is taken to hang.
         using _told = watchStall(loading, stallMs / 2, (silentMs) => run.stalled?.(silentMs, location.paramsFile))
         using _ended = watchStall(loading, stallMs, () => void client.close())
-        await client.warm(circuit, {
+        const points = await client.warm(circuit, {
           signal: run.signal,
           onNote,
           onProgress: (share) => {
@@ -320,6 +344,7 @@ export class Circuits {
             run.unit(Math.min(...shares))
           },
         })
+        if (points !== undefined) this.#points.set(circuitId, points)
       }),
     )
     return {
@@ -327,6 +352,7 @@ export class Circuits {
       bytes: residentBytes,
       development: location.development,
       release: async () => {
+        this.#points.delete(circuitId)
         // A device that died meanwhile holds nothing any more.
         await Promise.allSettled(this.#options.clients().map((client) => client.forget(circuitId)))
       },

@@ -1,7 +1,6 @@
 /** What a partition and its circuit need of the host's memory, in bytes, before any of it is allocated. */
 import { cpuWorkingSet, shapeImageBytes } from '../cpu/working-set.ts'
-import { ASSUMED_MEMORY_BYTES } from '../device/device-spec.ts'
-import { G1_BYTES, G2_BYTES, paramsLayout, QUERIES, QUERY_GROUP } from '../params/layout.ts'
+import { paramsLayout, QUERIES, QUERY_GROUP } from '../params/layout.ts'
 import type { CircuitSize } from './circuit-sizes.ts'
 
 const SCALAR_BYTES = 32
@@ -22,8 +21,6 @@ const SYNTHESIS_BYTES: number = 2 * 2 ** 20
 export interface Machine {
   /** Device that does the work. @default 'cpu' */
   readonly device?: 'cpu' | 'webgpu' | undefined
-  /** Memory of the smallest GPU. */
-  readonly gpuMemoryBytes?: number | undefined
   /** The whole budget. */
   readonly totalBytes: number
   /** Of the CPU device. */
@@ -45,12 +42,12 @@ export interface CircuitEstimate {
   readonly residentBytes: number
   /** Part of `residentBytes`: the kept points, 0 where they are streamed or kept in a GPU's own memory. */
   readonly pointBytes: number
-  /** Points are kept if they take at most a quarter of the budget (of a GPU's memory, on one), and a partition still fits beside them. */
+  /** Points are kept if they take at most a quarter of the budget and a partition still fits beside them; on a GPU as far as its memory goes. */
   readonly keepPoints: boolean
 }
 
 export function estimateCircuit(size: CircuitSize, machine: Machine): CircuitEstimate {
-  if (machine.device === 'webgpu') return estimateOnGpu(size, machine.gpuMemoryBytes ?? ASSUMED_MEMORY_BYTES)
+  if (machine.device === 'webgpu') return estimateOnGpu(size)
   const kept = estimate(size, machine, true)
   const { totalBytes } = machine
   // An eighth is left for the inputs of jobs that wait.
@@ -70,11 +67,7 @@ export function neededBytes(estimate: CircuitEstimate): number {
 }
 
 /** Assignment, rows and points are in the device's own memory: the host has the witness, and parameters on their way. */
-function estimateOnGpu(size: CircuitSize, gpuMemoryBytes: number): CircuitEstimate {
-  const { queries } = paramsLayout(size)
-  // On a GPU points stay as small as their encoding.
-  const points = QUERIES.reduce((sum, query) => sum + queries[query].points * ENCODED_BYTES[QUERY_GROUP[query]], 0)
-  const keepPoints = points <= gpuMemoryBytes / 4
+function estimateOnGpu(size: CircuitSize): CircuitEstimate {
   return {
     synthesisBytes: SYNTHESIS_BYTES,
     sentBytes: witnessBytes(size),
@@ -83,11 +76,9 @@ function estimateOnGpu(size: CircuitSize, gpuMemoryBytes: number): CircuitEstima
     deviceBytes: GPU_HOST_BYTES,
     residentBytes: shapeBytes(size),
     pointBytes: 0,
-    keepPoints,
+    keepPoints: true,
   }
 }
-
-const ENCODED_BYTES = { g1: G1_BYTES, g2: G2_BYTES } as const
 
 const witnessBytes = ({ inputs, wide, bits }: CircuitSize): number =>
   SCALAR_BYTES * (inputs + wide) + Math.ceil(bits / 64) * 8

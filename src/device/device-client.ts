@@ -17,8 +17,10 @@ import { type CallOptions, type Link, WorkerLink } from './worker-link.ts'
 export interface DeviceCircuit {
   readonly circuitId: CircuitId
   readonly parameters: ParametersLocation
-  /** Keep the imported points for the next batch; their memory is reserved then. */
+  /** Keep the imported points for the next batch: their memory is reserved, or the device's own, as far as that has room for them. */
   readonly keepPoints: boolean
+  /** Set the working set of a batch aside in the device's own memory, for good: the circuit was preloaded to be proved at once. */
+  readonly setAside?: boolean | undefined
 }
 
 /** Partitions of one circuit, proved in one pass over the parameters. */
@@ -33,6 +35,18 @@ export interface BatchResult {
   readonly proofs: readonly Uint8Array[]
   /** Opening the parameters and building the shape, where this batch had to. */
   readonly loadMs: number
+  /** Where the device has the circuit's points. */
+  readonly points?: PointResidency | undefined
+  /** Staging buffers that a GPU keeps for what crosses to it. */
+  readonly stagingBytes?: number | undefined
+}
+
+/** Where the points of a circuit are, in bytes of their encoding. */
+export interface PointResidency {
+  /** On the device, from its first pass over them on. */
+  readonly keptBytes: number
+  /** Read from the file in every pass. */
+  readonly streamedBytes: number
 }
 
 /** What the engine needs of a device, whatever it is behind. */
@@ -40,9 +54,11 @@ export interface DeviceClient {
   readonly info: DeviceInfo
   /** Resolves when the device is gone, asked or not. */
   readonly exited: Promise<ProverError>
+  /** Staging buffers of a GPU, as of its last batch. */
+  readonly stagingBytes?: number | undefined
   proveBatch(batch: Batch, options: CallOptions): Promise<BatchResult>
   /** Builds the shape and opens the parameters ahead of the first proof. */
-  warm(circuit: DeviceCircuit, options: CallOptions): Promise<void>
+  warm(circuit: DeviceCircuit, options: CallOptions): Promise<PointResidency | undefined>
   /** Keeps a GPU busy with small work until the signal aborts or a batch comes; does nothing on a CPU. Never rejects. */
   warmUp(signal: AbortSignal): Promise<void>
   /** Drops a circuit's shape and parameters. */
@@ -74,7 +90,7 @@ export type DeviceFunctions = {
   readonly selfTest: (args: undefined, run: Run) => Promise<void>
   readonly measure: (options: MeasureOptions, run: Run) => Promise<DeviceRates>
   readonly proveBatch: (batch: WorkerBatch, run: Run) => Promise<BatchResult>
-  readonly warm: (circuit: DeviceCircuit, run: Run) => Promise<void>
+  readonly warm: (circuit: DeviceCircuit, run: Run) => Promise<PointResidency | undefined>
   readonly receive: (part: SentBytes) => void
   /** Drops what was sent and will not be used. */
   readonly discard: (ids: readonly number[]) => void
@@ -103,6 +119,7 @@ const PART_BYTES = 4 * 2 ** 20
 export class WorkerDeviceClient implements DeviceClient {
   readonly info: DeviceInfo
   readonly exited: Promise<ProverError>
+  stagingBytes: number | undefined
   readonly #link: Link<DeviceFunctions>
   readonly #shared: boolean
   #lost: ProverError | undefined
@@ -166,7 +183,7 @@ export class WorkerDeviceClient implements DeviceClient {
   }
 
   async proveBatch(batch: Batch, options: CallOptions): Promise<BatchResult> {
-    if (this.#shared) return this.#guarded(this.#link.call('proveBatch', batch, options))
+    if (this.#shared) return this.#noted(this.#link.call('proveBatch', batch, options))
     const ids: number[] = []
     try {
       const witnesses: SentWitness[] = []
@@ -176,14 +193,20 @@ export class WorkerDeviceClient implements DeviceClient {
         for (const [k, bytes] of [inputs, bits, wide].entries()) await this.#send(sent[k] as number, bytes, options)
         witnesses.push({ sent })
       }
-      return await this.#guarded(this.#link.call('proveBatch', { ...batch, witnesses }, options))
+      return await this.#noted(this.#link.call('proveBatch', { ...batch, witnesses }, options))
     } catch (error) {
       this.#link.call('discard', ids).catch(() => {})
       throw error
     }
   }
 
-  warm(circuit: DeviceCircuit, options: CallOptions): Promise<void> {
+  async #noted(call: Promise<BatchResult>): Promise<BatchResult> {
+    const result = await this.#guarded(call)
+    this.stagingBytes = result.stagingBytes
+    return result
+  }
+
+  warm(circuit: DeviceCircuit, options: CallOptions): Promise<PointResidency | undefined> {
     return this.#guarded(this.#link.call('warm', circuit, options))
   }
 

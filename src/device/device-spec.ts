@@ -42,6 +42,3 @@ export interface AdapterDetails {
   readonly software: boolean
   readonly limits: Readonly<Record<string, number>>
 }
-
-/** Device memory to count on until a device has given more: that of the smallest cards that are worth having. */
-export const ASSUMED_MEMORY_BYTES: number = 4 * 2 ** 30

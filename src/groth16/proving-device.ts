@@ -104,7 +104,7 @@ export interface ProvingDevice {
   /**
    * For a device with memory of its own: what a circuit takes of it. Sums of the circuit keep to the plan that was made last.
    * @param besideBytes memory that is not to be counted on
-   * @throws {BudgetExceededError} it can never fit
+   * @throws {GpuOutOfMemoryError} it can never fit
    */
   planMemory?(shape: CircuitShape, besideBytes: number): MemoryPlan
 
@@ -127,6 +127,8 @@ export interface ProvingDevice {
   /**
    * Sums `points[i] · scalar[first + i]` over the range, for every assignment, where scalar k belongs to point k of the query
    * (as in `bellperson::groth16::Parameters`: `l` all aux; `a` all inputs, then aux dense in A; `b` ONE, then aux dense in B; `h` the quotient).
+   * Over the ranges of a query, one after the other from its first to its last point, the results add up to the query's sum; a device may
+   * keep terms of a range back for a later one.
    * @returns one sum per assignment, uncompressed big-endian (96 or 192 bytes; infinity has the flag 0x40).
    */
   multiexp(

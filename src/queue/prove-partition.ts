@@ -225,7 +225,10 @@ function proveOnDevice(
 ): Promise<Uint8Array> {
   const { job } = partition
   const bytes = witness.inputs.byteLength + witness.bits.byteLength + witness.wide.byteLength
-  const keepPoints = role === 'device' && steps.circuits.require(job.circuitId).keepPoints
+  const deviceCircuit =
+    role === 'device'
+      ? steps.circuits.deviceCircuit(job.circuitId, circuit.location)
+      : { circuitId: job.circuitId, parameters: circuit.location, keepPoints: false }
   let failed: unknown
   return attempts(steps, partition, async () => {
     if (failed !== undefined && !room.memory.takeBack()) throw new MemoryTaken('others took it', { cause: failed })
@@ -238,15 +241,14 @@ function proveOnDevice(
     steps.placed(partition)
     // The device has it: another witness may be made ahead.
     room.turn.leave()
-    const { circuitId } = job
     const { urgent } = device
-    const batch = { circuitId, parameters: circuit.location, keepPoints, witnesses: [witness], urgent }
+    const batch = { ...deviceCircuit, witnesses: [witness], urgent }
     using _watch = watchStall(device, steps.stallMs, (silentMs) => {
       steps.stalled(partition, 'gpu', silentMs)
       device.end()
     })
     try {
-      const { proofs } = await device.client.proveBatch(batch, {
+      const { proofs, points } = await device.client.proveBatch(batch, {
         signal: job.signal,
         onProgress: (share) => {
           device.unit()
@@ -255,6 +257,7 @@ function proveOnDevice(
         },
         onPassed: (milestone) => room.memory.freed(milestone === 'taken' ? 'sent' : 'quotient'),
       })
+      if (role === 'device') steps.circuits.located(job.circuitId, points)
       // What the stand-in loaded was counted with this partition, and is not to outlive it.
       if (role === 'standIn') await device.client.forget(job.circuitId)
       const [proof] = proofs

@@ -6,7 +6,7 @@
  */
 import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
 import { shortSum } from '../cpu/local-kernels.ts'
-import { BudgetExceededError, GpuDeviceLostError, SrsUnavailableError, UnsupportedProofError } from '../errors.ts'
+import { GpuDeviceLostError, GpuOutOfMemoryError, SrsUnavailableError, UnsupportedProofError } from '../errors.ts'
 import { ownHandle } from '../groth16/own-handle.ts'
 import type {
   Assignment,
@@ -136,7 +136,7 @@ export class WebGpuDevice implements ProvingDevice {
     const { bindingBytes, memoryBytes } = this.gpu
     const least = leastGpuBytes(circuit, bindingBytes) + besideBytes
     if (least > memoryBytes) {
-      throw new BudgetExceededError(
+      throw new GpuOutOfMemoryError(
         `a partition of ${shape.circuitId} needs ${least} bytes of device memory; ${this.name} may use ${memoryBytes}`,
         { details: { field: 'gpu.memoryBytes', expected: `at least ${least}`, received: String(memoryBytes) } },
       )

@@ -1,0 +1,60 @@
+/** Which circuits can never fit the memory that GPUs have of their own, and why. What is given out of it and when is the device's affair. */
+import type { CircuitId } from '../circuit/circuit-id.ts'
+import type { DeviceInfo } from '../device/device-spec.ts'
+import { BudgetExceededError } from '../errors.ts'
+import { leastGpuBytes, planGpu } from '../webgpu/working-set.ts'
+import { type CircuitSize, circuitSize } from './circuit-sizes.ts'
+
+/** WebGPU's default, which every adapter has. */
+const LEAST_BINDING_BYTES: number = 2 ** 27
+
+const bindingBytesOf = ({ adapter }: DeviceInfo): number =>
+  adapter?.limits.maxStorageBufferBindingSize ?? LEAST_BINDING_BYTES
+
+const known = new Map<string, number>()
+
+/** As {@link leastGpuBytes}, which takes a millisecond: every job is asked for. */
+function leastBytes(circuitId: CircuitId, bindingBytes: number): number {
+  const key = `${circuitId} ${bindingBytes}`
+  const bytes = known.get(key) ?? leastGpuBytes(circuitSize(circuitId) as CircuitSize, bindingBytes)
+  known.set(key, bytes)
+  return bytes
+}
+
+/**
+ * Why a circuit fits the memory of none of these devices, if so.
+ * @param memoryBytes of each; absent where it is not known
+ * @param preloaded circuits whose working set is set aside for good
+ */
+export function gpuMemoryRefusal(
+  circuitId: CircuitId,
+  infos: readonly DeviceInfo[],
+  memoryBytes: number | undefined,
+  preloaded: Iterable<CircuitId>,
+): BudgetExceededError | undefined {
+  if (memoryBytes === undefined || infos.some(({ kind }) => kind !== 'webgpu')) return undefined
+  const others = [...preloaded].filter((other) => other !== circuitId)
+  const needs = infos.map((info) => {
+    const bindingBytes = bindingBytesOf(info)
+    const kept = others.map((other) => {
+      const { workingBytes, shapeBytes } = planGpu(circuitSize(other) as CircuitSize, { memoryBytes, bindingBytes })
+      return workingBytes + shapeBytes
+    })
+    return { least: leastBytes(circuitId, bindingBytes), kept: kept.reduce((sum, bytes) => sum + bytes, 0) }
+  })
+  const total = ({ least, kept }: (typeof needs)[0]): number => least + kept
+  const [smallest] = needs.sort((a, b) => total(a) - total(b))
+  if (smallest === undefined || total(smallest) <= memoryBytes) return undefined
+  const kept = smallest.kept === 0 ? '' : ` beside ${smallest.kept} that are set aside for what was preloaded`
+  return new BudgetExceededError(
+    `a partition of ${circuitId} needs ${smallest.least} bytes of device memory, parameters streamed${kept}; gpu.memoryBytes is ${memoryBytes}`,
+    {
+      details: {
+        field: 'gpu.memoryBytes',
+        expected: `at least ${total(smallest)}`,
+        received: String(memoryBytes),
+        device: infos.map(({ name }) => name).join(', '),
+      },
+    },
+  )
+}
