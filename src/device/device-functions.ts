@@ -9,8 +9,9 @@ import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
 import { GpuUnavailableError, ProverError, toErrorObject } from '../errors.ts'
 import { measureRates } from '../groth16/device-rates.ts'
 import { proveBatch } from '../groth16/prove-batch.ts'
-import type { DeviceShape, Milestone, ProvingDevice, Run } from '../groth16/proving-device.ts'
-import { SrsPoints } from '../groth16/srs-points.ts'
+import type { MemoryPlan, Milestone, ProvingDevice, Run } from '../groth16/proving-device.ts'
+import { SrsPoints, type SrsPointsOptions } from '../groth16/srs-points.ts'
+import { QUERIES, type Query } from '../params/layout.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
 import { SrsFile } from '../params/srs-file.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
@@ -18,19 +19,15 @@ import type {
   BatchResult,
   DeviceCircuit,
   DeviceFunctions,
+  PointResidency,
   SentBytes,
   SentWitness,
   WorkerBatch,
 } from './device-client.ts'
+import { DeviceMemory } from './device-memory.ts'
 import type { DeviceInfo, DeviceSpec } from './device-spec.ts'
 import { makeParameters } from './made-parameters.ts'
-
-/** What the device keeps of a circuit. */
-interface OpenCircuit {
-  readonly shape: DeviceShape
-  readonly file: Pick<SrsFile, 'key' | 'close'>
-  readonly points: SrsPoints
-}
+import { type OpenCircuit, OpenCircuits } from './open-circuits.ts'
 
 /** A device that was opened, and what only one kind has. */
 interface OpenDevice {
@@ -40,6 +37,17 @@ interface OpenDevice {
   readonly lost?: Promise<Error>
   /** Small work until the signal aborts, so that the clocks of a card are up when a proof comes. */
   readonly warmUp?: (signal: AbortSignal) => Promise<void>
+  /** Memory of its own; infinite where it is not known. */
+  readonly memoryBytes?: () => number
+  /** Of that, buffers for what crosses to it. */
+  readonly stagingBytes?: () => number
+}
+
+/** A circuit's part of the device's memory. */
+interface HeldMemory {
+  readonly keep: ReadonlySet<Query>
+  readonly rangePoints?: MemoryPlan['rangePoints']
+  readonly release: () => void
 }
 
 /** Calls in flight get their replies before a worker whose device was lost ends. */
@@ -58,7 +66,13 @@ export function deviceFunctions(end: (error?: Error) => void): DeviceFunctions {
 
 class DeviceHost {
   readonly #end: (error?: Error) => void
-  readonly #circuits = new Map<CircuitId, { readonly digest: string; readonly opened: Promise<OpenCircuit> }>()
+  readonly #circuits = new OpenCircuits((circuit, run) => this.#openCircuit(circuit, run))
+  readonly #memory = new DeviceMemory(
+    () => this.#open?.memoryBytes?.() ?? Number.POSITIVE_INFINITY,
+    () => this.#circuits.forgetIdle(),
+  )
+  /** Of the circuits that are open. */
+  readonly #plans = new Map<CircuitId, MemoryPlan>()
   readonly #received = new Map<number, { readonly bytes: Uint8Array; at: number }>()
   #warming: AbortController | undefined
   #open: OpenDevice | undefined
@@ -72,14 +86,25 @@ class DeviceHost {
     start: (spec, run) => this.#start(spec, run),
     selfTest: (_, run) => this.#device.selfTest(run),
     measure: (options, run) => measureRates(this.#device, options, run),
-    proveBatch: (batch, run) => this.#proveBatch(batch, run),
-    warm: async (circuit, run) => void (await this.#openCircuit(circuit, run)),
+    proveBatch: async (batch, run) => {
+      const result = await this.#proveBatch(batch, run)
+      this.#setAside(batch)
+      return result
+    },
+    warm: async (circuit, run) => {
+      const points = await this.#warm(circuit, run)
+      this.#setAside(circuit)
+      return points
+    },
     receive: (part) => this.#receive(part),
     discard: (ids) => {
       for (const id of ids) this.#received.delete(id)
     },
     warmUp: (_, run) => this.#warmUp(run),
-    forget: (circuitId) => this.#forget(circuitId),
+    forget: async (circuitId) => {
+      this.#memory.giveUp(circuitId)
+      await this.#circuits.forget(circuitId)
+    },
     close: () => this.#close(),
   }
 
@@ -122,22 +147,28 @@ class DeviceHost {
     this.#warming?.abort()
     const from = performance.now()
     const witnesses = batch.witnesses.map((witness) => this.#witness(witness))
-    const { shape, file, points } = await this.#openCircuit(batch, run)
+    using _memory = await this.#admit(batch, { ...run, urgent: batch.urgent })
+    using circuit = await this.#circuits.use(batch, run)
     const loadMs = performance.now() - from
     try {
+      const { shape, points, file } = circuit
       const input = { device: this.#device, shape, witnesses, points, key: file.key }
       const passed = (milestone: Milestone): void => {
         // Copies that were sent here go: who sent them has the original for another try.
         if (milestone === 'taken') witnesses.length = 0
         run.passed?.(milestone)
       }
-      return { proofs: await proveBatch(input, { ...run, urgent: batch.urgent, passed }), loadMs }
+      const proofs = await proveBatch(input, { ...run, urgent: batch.urgent, passed })
+      return { proofs, loadMs, points: residencyOf(points), stagingBytes: this.#open?.stagingBytes?.() }
     } catch (error) {
       if (ProverError.is(error)) {
         // The file changed or holds a bad point: whoever comes next reads it anew.
-        if (error.code === 'ERR_SRS_UNAVAILABLE') await this.#forget(batch.circuitId)
-        // Points of other circuits are all that can be given up for the next try.
-        if (error.code === 'ERR_GPU_OUT_OF_MEMORY') await this.#forgetOthers(batch.circuitId)
+        if (error.code === 'ERR_SRS_UNAVAILABLE') await this.#circuits.forget(batch.circuitId)
+        // Circuits that nobody uses now can be given up for the next try, and this one is planned anew for what the device gave.
+        if (error.code === 'ERR_GPU_OUT_OF_MEMORY') {
+          await this.#circuits.forgetIdle()
+          if (this.#plans.has(batch.circuitId)) await this.#circuits.forget(batch.circuitId)
+        }
       }
       throw error
     }
@@ -174,79 +205,121 @@ class DeviceHost {
     await this.#open.warmUp(AbortSignal.any([warming.signal, run.signal, AbortSignal.timeout(WARM_UP_LIMIT_MS)]))
   }
 
-  /** Opens a circuit, or shares what is open. Parameters that came to be others (made anew) are opened anew. */
+  async #warm(circuit: DeviceCircuit, run: Run): Promise<PointResidency> {
+    using _memory = await this.#admit(circuit, run)
+    using opened = await this.#circuits.use(circuit, run)
+    return residencyOf(opened.points)
+  }
+
   async #openCircuit(circuit: DeviceCircuit, run: Run): Promise<OpenCircuit> {
-    const { circuitId, parameters } = circuit
-    const known = this.#circuits.get(circuitId)
-    if (known?.digest === parameters.paramsDigest) return known.opened
-    if (known !== undefined) await this.#forget(circuitId)
-    const opened = this.#load(circuit, run)
-    this.#circuits.set(circuitId, { digest: parameters.paramsDigest, opened })
+    const recorded = circuitShape(circuit.circuitId)
+    const held = this.#hold(circuit, recorded)
     try {
-      return await opened
+      const opened = await this.#load(circuit, recorded, held, run)
+      const { key } = opened.file
+      const close = async (): Promise<void> => {
+        held.release()
+        await opened.file.close()
+      }
+      return { ...opened, file: { key, close } }
     } catch (error) {
-      if (this.#circuits.get(circuitId)?.opened === opened) this.#circuits.delete(circuitId)
+      held.release()
       throw error
     }
   }
 
-  async #load({ circuitId, parameters, keepPoints }: DeviceCircuit, run: Run): Promise<OpenCircuit> {
-    const recorded = circuitShape(circuitId)
-    if (parameters.made !== undefined) return await this.#makeCircuit(recorded, parameters, parameters.made, run)
+  /** The device's memory of a circuit: which points there is room to keep, and what they take with its shape. */
+  #hold({ circuitId, keepPoints }: DeviceCircuit, recorded: CircuitShape): HeldMemory {
+    const plan = this.#device.planMemory?.(recorded, this.#memory.setAsideBytes(circuitId))
+    if (plan === undefined) return { keep: new Set(keepPoints ? QUERIES : []), release: () => {} }
+    const keep = new Set<Query>()
+    let bytes = plan.shapeBytes
+    for (const query of QUERIES) {
+      const kept = plan.kept[query]
+      if (!keepPoints || kept === undefined || bytes + kept > this.#memory.freeBytes) continue
+      keep.add(query)
+      bytes += kept
+    }
+    const held = this.#memory.hold(bytes)
+    this.#plans.set(circuitId, plan)
+    return {
+      keep,
+      rangePoints: plan.rangePoints,
+      release: () => {
+        held[Symbol.dispose]()
+        if (this.#plans.get(circuitId) === plan) this.#plans.delete(circuitId)
+      },
+    }
+  }
+
+  async #load(
+    { circuitId: _, parameters }: DeviceCircuit,
+    recorded: CircuitShape,
+    { keep, rangePoints }: HeldMemory,
+    run: Run,
+  ): Promise<OpenCircuit> {
+    if (parameters.made !== undefined) {
+      return await this.#makeCircuit(recorded, parameters, parameters.made, { keep, rangePoints }, run)
+    }
     const file = await SrsFile.open(parameters, recorded, run)
     try {
       const shape = await this.#device.loadShape(recorded)
-      return { shape, file, points: new SrsPoints(this.#device, file, { keep: keepPoints }) }
+      return { shape, file, points: new SrsPoints(this.#device, file, { keep, rangePoints }) }
     } catch (error) {
       await file.close()
       throw error
     }
   }
 
-  /** As {@link #load}, with parameters that the device makes and keeps. */
+  /** The memory of a batch of a circuit, and of its shape where that is not loaded yet. */
+  async #admit({ circuitId }: DeviceCircuit, run: Run): Promise<Disposable> {
+    const known = this.#plans.get(circuitId)
+    if (known !== undefined) return await this.#memory.admit(circuitId, known.workingBytes, run)
+    const beside = this.#memory.setAsideBytes(circuitId)
+    const plan = this.#device.planMemory?.(circuitShape(circuitId), beside)
+    if (plan === undefined) return { [Symbol.dispose]: () => {} }
+    return await this.#memory.admit(circuitId, plan.workingBytes + plan.shapeBytes, run)
+  }
+
+  /** Once what it was loaded or proved with is free again. */
+  #setAside({ circuitId, setAside }: DeviceCircuit): void {
+    const plan = this.#plans.get(circuitId)
+    if (setAside === true && plan !== undefined) this.#memory.setAside(circuitId, plan.workingBytes)
+  }
+
+  /** As {@link #openCircuit}, with parameters that the device makes. */
   async #makeCircuit(
     recorded: CircuitShape,
     parameters: ParametersLocation,
     made: ToxicWaste,
+    options: Omit<SrsPointsOptions, 'make'>,
     run: Run,
   ): Promise<OpenCircuit> {
     const shape = await this.#device.loadShape(recorded)
     try {
-      return { shape, ...(await makeParameters(this.#device, recorded, { ...parameters, made }, { keep: true }, run)) }
+      return { shape, ...(await makeParameters(this.#device, recorded, { ...parameters, made }, options, run)) }
     } catch (error) {
       shape.release()
       throw error
     }
-  }
-
-  async #forget(circuitId: CircuitId): Promise<void> {
-    const known = this.#circuits.get(circuitId)
-    if (known === undefined) return
-    this.#circuits.delete(circuitId)
-    try {
-      const { shape, file, points } = await known.opened
-      points.release()
-      shape.release()
-      await file.close()
-    } catch {
-      // It could not be opened: there is nothing to free.
-    }
-  }
-
-  async #forgetOthers(but: CircuitId): Promise<void> {
-    for (const circuitId of [...this.#circuits.keys()]) if (circuitId !== but) await this.#forget(circuitId)
   }
 
   async #close(): Promise<void> {
     this.#closing = true
     this.#warming?.abort()
-    for (const circuitId of [...this.#circuits.keys()]) await this.#forget(circuitId)
+    await this.#circuits.close(0)
     await this.#open?.device.close()
+    // Batches that the device's end has stopped close their files.
+    await this.#circuits.close(LAST_REPLIES_MS)
     // Nothing may hold the driver's instance any more.
     this.#open = undefined
     // After the reply has left.
     setImmediate(this.#end)
   }
+}
+
+function residencyOf({ keptBytes, streamedBytes }: SrsPoints): PointResidency {
+  return { keptBytes, streamedBytes }
 }
 
 /** Imported lazily, so that a worker loads what its device needs and nothing else. */
@@ -272,5 +345,7 @@ async function openWebGpu(spec: DeviceSpec & { kind: 'webgpu' }): Promise<OpenDe
     info: { kind, name: adapter ?? name, maxLog2Domain, adapter: details },
     lost,
     warmUp: (signal) => device.warmUp(signal),
+    memoryBytes: () => device.memoryBytes,
+    stagingBytes: () => device.gpu.staging.bytes,
   }
 }
