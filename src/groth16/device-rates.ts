@@ -187,9 +187,12 @@ function distinctPoints(group: 'g1' | 'g2'): ReadPoints {
   }
   const bytes = group === 'g1' ? G1_BYTES : G2_BYTES
   return async (first, target) => {
-    for (let at = 0; at < target.length; at += bytes) {
+    const period = Math.min(target.length, DISTINCT_POINTS * bytes)
+    for (let at = 0; at < period; at += bytes) {
       target.set(encoded[(first + at / bytes) % DISTINCT_POINTS] as Uint8Array, at)
     }
+    // The rest by doubling, so that filling costs no more than reading from a cache would.
+    for (let done = period; done < target.length; done *= 2) target.copyWithin(done, 0, done)
   }
 }
 
