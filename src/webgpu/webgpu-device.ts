@@ -19,7 +19,7 @@ import type {
   Run,
   ShortSum,
 } from '../groth16/proving-device.ts'
-import type { Query } from '../params/layout.ts'
+import { paramsLayout, type Query } from '../params/layout.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
 import { GpuAssignment } from './assignment/gpu-assignment.ts'
 import { GpuShape } from './assignment/gpu-shape.ts'
@@ -31,7 +31,10 @@ import { MAX_SHARDS, shardLog2 } from './elements.ts'
 import { Gpu } from './gpu.ts'
 import { keepBusy } from './keep-busy.ts'
 import type { Kernel } from './kernel.ts'
-import { multiexp, multiexpKernels } from './msm/multiexp.ts'
+import { addSums } from './msm/combine.ts'
+import { multiexp, partOf } from './msm/multiexp.ts'
+import { mostlyBits, QuerySum, querySumKernels } from './msm/query-sum.ts'
+import type { Scalars } from './msm/sort-entries.ts'
 import { QUOTIENT_KERNELS } from './ntt/quotient.ts'
 import type { AdapterInfo, OpenGpuOptions } from './open-gpu.ts'
 import { runSelfTest } from './self-test.ts'
@@ -43,14 +46,23 @@ export const PROVING_KERNELS: readonly Kernel[] = [
   ...ROW_KERNELS,
   ...QUOTIENT_KERNELS,
   IMPORT_KERNEL.g1,
-  ...multiexpKernels('g1'),
-  ...multiexpKernels('g2'),
+  ...querySumKernels('g1'),
+  ...querySumKernels('g2'),
   IMPORT_KERNEL.g2,
 ]
 
 export interface WebGpuDeviceOptions extends OpenGpuOptions {
   /** Device memory that may be allocated. */
   readonly memoryBytes?: number | undefined
+}
+
+/** A range of a query with its scalars. */
+interface QueryRange {
+  readonly points: GPUBuffer
+  readonly group: 'g1' | 'g2'
+  readonly scalars: Scalars
+  readonly first: number
+  readonly count: number
 }
 
 class GpuPoints implements DevicePoints {
@@ -78,6 +90,8 @@ export class WebGpuDevice implements ProvingDevice {
   readonly maxLog2Domain: number
   readonly gpu: Gpu
   readonly #plans = new WeakMap<CircuitShape, GpuPlan>()
+  /** Sums of queries whose last range has not come yet. */
+  readonly #begun = new WeakMap<GpuAssignment, Map<Query, QuerySum>>()
   /** Settles when no helper compiles any more. */
   #compiling: Promise<void> | undefined
   /** Resolves when the driver took the device away, or it was closed. */
@@ -198,17 +212,43 @@ export class WebGpuDevice implements ProvingDevice {
     const sums: Uint8Array[] = []
     for (const [i, assignment] of assignments.entries()) {
       run.signal.throwIfAborted()
-      const scalars = await ownHandle(GpuAssignment, assignment).scalars(query, first, count)
+      const own = ownHandle(GpuAssignment, assignment)
+      const scalars = await own.scalars(query, first, count)
       try {
         const part: Run = { signal: run.signal, unit: (share) => run.unit((i + share) / assignments.length) }
-        const memoryBytes = this.#plans.get(assignment.shape.shape)?.sumBytes[group]
-        const sum = multiexp(this.gpu, group, buffer, scalars.buffer, scalars.first, count, part, { memoryBytes })
+        const range = { points: buffer, group, scalars, first, count }
+        const sum = this.#querySum(own, query, range, part)
         sums.push((await Promise.all([sum, scalars.ready]))[0])
       } finally {
         scalars.release()
       }
     }
     return sums
+  }
+
+  /** The sum of a range, or infinity where terms are kept for that of the query's last one. */
+  async #querySum(
+    assignment: GpuAssignment,
+    query: Query,
+    { points, group, scalars, first, count }: QueryRange,
+    run: Run,
+  ): Promise<Uint8Array> {
+    const { shape } = assignment.shape
+    const memoryBytes = this.#plans.get(shape)?.sumBytes[group]
+    const { aux, root } = shape
+    if (query === 'h' || !mostlyBits({ aux, bits: root.totals.bits }))
+      return await multiexp(this.gpu, group, points, scalars.buffer, scalars.first, count, run, { memoryBytes })
+    const begun = this.#begun.get(assignment) ?? new Map<Query, QuerySum>()
+    this.#begun.set(assignment, begun)
+    const sum = begun.get(query) ?? assignment.own(new QuerySum(this.gpu, group, { memoryBytes }))
+    begun.set(query, sum)
+    const last = first + count === paramsLayout(shape).queries[query].points
+    await sum.add(points, scalars, count, last ? partOf(run, 0, 0.7) : run)
+    if (!last) return addSums(group, [])
+    const bytes = await sum.finish(partOf(run, 0.7, 1))
+    sum.release()
+    begun.delete(query)
+    return bytes
   }
 
   fixedBaseMultiples(

@@ -14,7 +14,8 @@ import { type Group, POINT_BYTES } from './curve/batch-affine.ts'
 import { importBytes } from './curve/import-points.ts'
 import { ELEMENT_BYTES } from './elements.ts'
 import { allocationBytes } from './gpu.ts'
-import { mostPoints, multiexpBytes, planMultiexp } from './msm/plan.ts'
+import { mostPoints, multiexpBytes, type PlanInput, planMultiexp } from './msm/plan.ts'
+import { mostlyBits, querySumBytes } from './msm/query-sum.ts'
 import { STAGING_BUFFERS, STAGING_BYTES } from './staging.ts'
 
 /** What the memory of a circuit follows from. */
@@ -33,8 +34,6 @@ export interface GpuPlan extends MemoryPlan {
   readonly sumBytes: Readonly<Record<Group, number | undefined>>
 }
 
-/** More points at once gain nothing, and cost memory. */
-const MOST_RANGE = 2 ** 21
 /** Fewer would make sums of hardly more than their rounds' latency. */
 const LEAST_RANGE = 2 ** 12
 
@@ -48,8 +47,11 @@ const ASSUMED_MEMORY_BYTES: number = 4 * 2 ** 30
 const HEADROOM = 1 / 8
 
 /** Points that a device takes at once where its memory is no concern. */
-export const rangePoints = (group: Group, bindingBytes: number): number =>
-  Math.min(MOST_RANGE, mostPoints(group, bindingBytes))
+export const rangePoints = (group: Group, bindingBytes: number): number => mostPoints(group, bindingBytes)
+
+/** Work buffers of the sums of a circuit, in ranges of so many points. */
+const sumWorkBytes = (circuit: GpuCircuit, input: PlanInput): number =>
+  mostlyBits(circuit) ? querySumBytes(input) : multiexpBytes(planMultiexp(input))
 
 /**
  * Templates, instances and densities of at most 2 bytes an aux variable, the domain's roots, of which
@@ -66,7 +68,7 @@ export function leastGpuBytes(circuit: GpuCircuit, bindingBytes: number): number
   const { assign, quotient, sums } = partitionBytes(circuit, bindingBytes)
   const ranges = (['g1', 'g2'] as const).map((group) => {
     const count = LEAST_RANGE
-    return rangeBytes(group, count, 2) + multiexpBytes(planMultiexp({ group, count, bindingBytes, memoryBytes: 1 }))
+    return rangeBytes(group, count, 2) + sumWorkBytes(circuit, { group, count, bindingBytes, memoryBytes: 1 })
   })
   return FIXED_BYTES + shapeBytes(circuit) + Math.max(assign, quotient, sums + Math.max(...ranges))
 }
@@ -128,8 +130,8 @@ function sumsIn(circuit: GpuCircuit, bindingBytes: number, room: number, held: n
       const count = Math.min(range, Math.max(...points))
       const memoryBytes = room - rangeBytes(group, count, held)
       if (memoryBytes <= 0) continue
-      const useful = multiexpBytes(planMultiexp({ group, count, bindingBytes }))
-      const fitted = multiexpBytes(planMultiexp({ group, count, bindingBytes, memoryBytes }))
+      const useful = sumWorkBytes(circuit, { group, count, bindingBytes })
+      const fitted = sumWorkBytes(circuit, { group, count, bindingBytes, memoryBytes })
       if (fitted > memoryBytes) continue
       const bytes = Math.min(memoryBytes, useful)
       if (bytes >= useful / 2) return { range, bytes }
@@ -155,7 +157,7 @@ function plan(
   const ofSums = QUERIES.map((query) => {
     const group = QUERY_GROUP[query]
     const count = Math.min(queries[query].points, ranges[group])
-    const work = sumBytes[group] ?? multiexpBytes(planMultiexp({ group, count, bindingBytes }))
+    const work = sumBytes[group] ?? sumWorkBytes(circuit, { group, count, bindingBytes })
     return rangeBytes(group, count, held) + work
   })
   const kept = keptBytes(circuit, ranges)

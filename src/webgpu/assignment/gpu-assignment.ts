@@ -177,6 +177,11 @@ export class GpuAssignment implements Assignment {
     }
   }
 
+  /** Takes over what has to be released with the assignment. */
+  own<T extends { release(): void }>(resource: T): T {
+    return this.#set.own(resource)
+  }
+
   release(): void {
     this.#set.release()
   }

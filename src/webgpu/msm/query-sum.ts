@@ -38,6 +38,10 @@ export const querySumKernels = (group: Group): readonly Kernel[] => [
 
 /** Largest share of wide scalars with which a range is taken apart. */
 const WIDE_SHARE = 1 / 8
+/** Whether the scalars of a circuit's assignment are worth being taken apart. */
+export const mostlyBits = ({ bits, aux }: { readonly bits: number; readonly aux: number }): boolean =>
+  aux > 0 && bits >= (1 - WIDE_SHARE) * aux
+
 /** Sums that a tree leaves: the last rounds would have more latency than additions. */
 const TREE_LEAVES = 2 ** 13
 /** Share of a range's work that is looking at its scalars, for progress. */

@@ -1,11 +1,19 @@
 /** Sums over ranges of a query whose scalars are mostly bits, against bigints. */
 import assert from 'node:assert/strict'
-import type { Group } from '../../../src/webgpu/curve/batch-affine.ts'
+import { recordCircuit } from '../../../src/circuit/circuit-shape.ts'
+import { LinearCombination } from '../../../src/circuit/linear-combination.ts'
+import type { CircuitShape } from '../../../src/circuit/shape.ts'
+import { encodeG1 } from '../../../src/curve/encoding.ts'
+import { pointsIn } from '../../../src/groth16/read-points.ts'
+import { type Group, POINT_BYTES } from '../../../src/webgpu/curve/batch-affine.ts'
+import { ELEMENT_BYTES } from '../../../src/webgpu/elements.ts'
 import type { Gpu } from '../../../src/webgpu/gpu.ts'
-import { QuerySum, type QuerySumOptions } from '../../../src/webgpu/msm/query-sum.ts'
+import { addSums } from '../../../src/webgpu/msm/combine.ts'
+import { QuerySum, type QuerySumOptions, querySumBytes } from '../../../src/webgpu/msm/query-sum.ts'
 import { FR } from '../../../src/webgpu/prelude/digit-field.ts'
+import { WebGpuDevice } from '../../../src/webgpu/webgpu-device.ts'
 import { bufferOf, type Check, plainWords, Random } from '../harness.ts'
-import { type Affine, affineOf, packPoints, randomPoints, referenceSum } from '../points.ts'
+import { type Affine, affineOf, packPoints, randomPoints, referenceSum, toNoble } from '../points.ts'
 
 const run = { signal: new AbortController().signal, unit: () => {} }
 const r = FR.modulus
@@ -44,6 +52,9 @@ export async function underStress<T>(gpu: Gpu, bindingBytes: number, work: () =>
   }
 }
 
+/** Scalars of a buffer that belong to nothing. */
+const skipped = 2
+
 const SCALARS: Record<string, (i: number, random: Random) => bigint> = {
   'all 0': () => 0n,
   'all 1': () => 1n,
@@ -75,12 +86,14 @@ const bitSum =
     const terms: { point: Affine; scalar: bigint }[] = []
     await underStress(gpu, bindingBytes, async () => {
       const used = gpu.usedBytes
+      const pointBytes = POINT_BYTES[group] + ELEMENT_BYTES
+      gpu.trim()
+      const allocated = gpu.allocatedBytes
       const sum = new QuerySum(gpu, group, sumOptions)
       try {
         for (const count of counts) {
           const points = Array.from({ length: count }, (_, i) => point(i))
           const scalars = points.map((_, i) => scalarOf(i, random))
-          const skipped = 2
           const words = new Uint32Array(8 * (count + skipped)).fill(1)
           for (const [i, value] of scalars.entries()) words.set(plainWords(value, 8), 8 * (i + skipped))
           const packed = points.map(({ point, sign }) =>
@@ -96,12 +109,88 @@ const bitSum =
         const bytes = await sum.finish(run)
         assert.deepEqual(affineOf(group, bytes), referenceSum(group, terms))
         assert.equal(affineOf(group, await sum.finish(run)), undefined, 'a sum begins anew once it is finished')
+        if (sumOptions.mostTerms === undefined) {
+          const count = Math.max(...counts)
+          const grown = gpu.allocatedBytes - allocated - counts.length * pointBytes * (count + skipped)
+          const most = querySumBytes({ group, count, bindingBytes: gpu.bindingBytes })
+          assert.ok(grown <= most, `${grown} bytes were allocated where ${most} were counted`)
+          assert.ok(grown >= most / 8, `${most} bytes were counted where ${grown} were allocated`)
+        }
       } finally {
         sum.release()
       }
       assert.equal(gpu.usedBytes, used, 'every buffer is released')
     })
   }
+
+/** Bits with a full scalar in twenty, all in A and B. */
+const bitCircuit = (aux: number): CircuitShape =>
+  recordCircuit('winning-2k', (cs) => {
+    for (let i = 0; i < aux; i++) {
+      const variable = cs.allocate(i % 20 === 7 ? 'wide' : 'bit')
+      cs.enforce(LinearCombination.of(variable), LinearCombination.of(variable), LinearCombination.of(variable))
+    }
+  })
+
+/** A query of a circuit in ranges: a device may keep terms back, but all ranges together give the sum, and an assignment frees what is left. */
+const rangesOfQuery: Check = async (gpu) => {
+  const aux = 150
+  const shape = bitCircuit(aux)
+  const random = new Random()
+  const { bits, wide } = shape.root.totals
+  const bitBytes = Uint8Array.from({ length: Math.ceil(bits / 64) * 8 }, () => random.integer(256))
+  const wideValues = Array.from({ length: wide }, () => random.below(r))
+  const wideBytes = new Uint8Array(new Uint32Array(wideValues.flatMap((value) => [...plainWords(value, 8)])).buffer)
+  const inputs = new Uint8Array(32)
+  inputs[0] = 1
+  let [bit, full] = [0, 0]
+  const scalars = Array.from({ length: aux }, (_, i) => {
+    if (i % 20 === 7) return wideValues[full++] as bigint
+    const value = ((bitBytes[bit >> 3] as number) >> (bit & 7)) & 1
+    bit++
+    return BigInt(value)
+  })
+  const points = randomPoints('g1', aux, random)
+  const encoded = Buffer.concat(points.map((point) => encodeG1(toNoble('g1', point))))
+  const device = new WebGpuDevice(gpu)
+  const used = gpu.usedBytes
+  const deviceShape = await device.loadShape(shape)
+  const sumOf = async (ranges: readonly (readonly [first: number, count: number])[]): Promise<Affine> => {
+    const assignment = await device.assign(deviceShape, { inputs, bits: bitBytes, wide: wideBytes }, run)
+    const sums: Uint8Array[] = []
+    try {
+      for (const [first, count] of ranges) {
+        const read = pointsIn(encoded.subarray(96 * first, 96 * (first + count)), 96)
+        const loaded = await device.loadPoints('g1', count, read, run)
+        sums.push(...(await device.multiexp(loaded, 'l', first, [assignment], run)))
+        loaded.release()
+      }
+    } finally {
+      assignment.release()
+    }
+    return affineOf('g1', addSums('g1', sums))
+  }
+  try {
+    const expected = referenceSum(
+      'g1',
+      points.map((point, i) => ({ point, scalar: scalars[i] as bigint })),
+    )
+    assert.deepEqual(await sumOf([[0, aux]]), expected)
+    assert.deepEqual(
+      await sumOf([
+        [0, 64],
+        [64, 50],
+        [114, 36],
+      ]),
+      expected,
+    )
+    // A pass that ends early leaves terms behind, which go with the assignment.
+    await sumOf([[0, 64]])
+  } finally {
+    deviceShape.release()
+  }
+  assert.equal(gpu.usedBytes, used, 'every buffer is released')
+}
 
 const small = { treeLeaves: 4, mostTerms: 60 }
 
@@ -114,7 +203,9 @@ export const bitSumChecks: Record<string, Check> = {
   'g1: bit sum, one wide': bitSum('g1', [100], 'one wide', small),
   'g1: bit sum, slices and few leaves': bitSum('g1', [300], 'bits', { treeLeaves: 1, mostTerms: 60, slicePairs: 64 }),
   'g1: bit sum, more leaves than ones': bitSum('g1', [1, 2, 100], 'bits', { mostTerms: 100 }),
+  'g1: bit sum, terms and leaves as they are in earnest': bitSum('g1', [300, 200], 'mixed'),
   'g1: bit sum, no points': bitSum('g1', [0], 'bits', small),
   'g1: bit sum, small bindings': bitSum('g1', [200, 150], 'mixed', { ...small, bindingBytes: 2 ** 16 }),
+  'g1: bit sum, a query in ranges': rangesOfQuery,
   'g2: bit sum, mixed': bitSum('g2', [97, 60], 'mixed', small),
 }

@@ -3,6 +3,7 @@ import { encodeG1, encodeG2 } from '../../../src/curve/encoding.ts'
 import type { Group } from '../../../src/webgpu/curve/batch-affine.ts'
 import { importPoints } from '../../../src/webgpu/curve/import-points.ts'
 import { type MultiexpOptions, multiexp } from '../../../src/webgpu/msm/multiexp.ts'
+import { mostPoints, multiexpBytes, planMultiexp } from '../../../src/webgpu/msm/plan.ts'
 import { FR } from '../../../src/webgpu/prelude/digit-field.ts'
 import { bufferOf, type Check, dirtyBuffer, plainWords, Random, readWords } from '../harness.ts'
 import { type Affine, affineOf, packPoints, randomPoints, referenceSum, toNoble, unpackPoints } from '../points.ts'
@@ -14,6 +15,9 @@ const encoded = (group: Group, point: Affine): Uint8Array =>
   group === 'g1' ? encodeG1(toNoble('g1', point) as never) : encodeG2(toNoble('g2', point) as never)
 
 const r = FR.modulus
+/** Parameters of units, and what is read back. */
+const SMALL_BYTES = 2 ** 17
+
 const SCALARS: Record<string, (i: number, random: Random) => bigint> = {
   random: (_, random) => random.below(r),
   edges: (i) => [0n, 1n, 2n, r - 1n, r - 2n, (r - 1n) / 2n, (r + 1n) / 2n][i % 7] as bigint,
@@ -45,12 +49,21 @@ const sum =
     for (const [i, value] of scalars.entries()) words.set(plainWords(value, 8), 8 * i)
     const pointBuffer = await bufferOf(gpu, packPoints(points, group), 'points')
     const scalarBuffer = await bufferOf(gpu, words, 'scalars')
-    const used = gpu.usedBytes
     const { bindingBytes = Number.POSITIVE_INFINITY, ...others } = more
+    gpu.trim()
+    const { usedBytes: used, allocatedBytes: allocated } = gpu
     const bytes = await underStress(gpu, bindingBytes, () =>
       multiexp(gpu, group, pointBuffer, scalarBuffer, skipped, count, run, { window, slicePairs, ...others }),
     )
     assert.equal(gpu.usedBytes, used, 'every work buffer is released')
+    const limit = Math.min(gpu.bindingBytes, bindingBytes)
+    if (count > 0 && count <= Math.min(mostPoints(group, limit), more.tilePoints ?? count)) {
+      const input = { group, count, bindingBytes: limit, memoryBytes: more.memoryBytes }
+      const most = multiexpBytes(planMultiexp(input, { window, slicePairs, ...more })) + SMALL_BYTES
+      const grown = gpu.allocatedBytes - allocated
+      assert.ok(grown <= most, `${grown} bytes were allocated where ${most} were counted`)
+      assert.ok(grown >= most / 5, `${most} bytes were counted where ${grown} were allocated`)
+    }
     gpu.release(pointBuffer)
     gpu.release(scalarBuffer)
     const terms = points.map((point, i) => ({ point, scalar: scalars[i + skipped] as bigint }))
