@@ -86,8 +86,16 @@ class HashingWriter {
   }
 
   async write(bytes: Uint8Array): Promise<void> {
+    const writing = this.#writeFully(bytes)
+    // Awaited below; a failure before that must not count as unhandled.
+    writing.catch(() => {})
+    // Meanwhile: it takes about as long as a disk.
     this.#hash.update(bytes)
     this.bytes += bytes.length
+    await writing
+  }
+
+  async #writeFully(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length; ) at += (await this.#handle.write(bytes, at)).bytesWritten
   }
 

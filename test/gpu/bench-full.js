@@ -7,7 +7,7 @@
  * Prints the time of each phase, the units of the device, bytes across the bus, most memory of the host's processes and of the device, and
  * CPU time. `--out` gets `proof.hex`, `verifying.vk` and `inputs.json`, which `peer verify KIND --vk … --inputs … --proof …` takes, and
  * `summary.json`; `--trace` a timeline in Chrome's format. Without `--parameters` the device makes development parameters in its memory, and
- * keeps those that `--memory` leaves room for; with `--software` they are made on the CPU.
+ * keeps those that `--memory` leaves room for; in a folder that has none, or with `--software`, they are written to a file first.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -17,6 +17,7 @@ import { planDevices } from '../../dist/device/open-devices.js'
 import { createEngine } from '../../dist/engine.js'
 import { developmentSetup, statementOf } from '../../dist/index.js'
 import { madeOnDevice } from '../../dist/srs/made-on-device.js'
+import { foundParameters } from '../../dist/srs/parameters-present.js'
 import { listAdapters } from '../../dist/webgpu/list-adapters.js'
 import { peerRequest } from '../support/peer-request.ts'
 import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
@@ -94,8 +95,9 @@ function report(round, result, wholeMs, events, usage) {
 const folder = inputFolder(values.inputs)
 const parameters = values.parameters ?? join(scratch, 'parameters')
 const made = values.parameters === undefined && !values.software
-if (values.parameters === undefined && !made) {
-  await time('development parameters', () => developmentSetup(circuitId, { directory: parameters }))
+if (!made && foundParameters(circuitId, parameters) === 'missing') {
+  const device = values.software ? 'cpu' : 'gpu'
+  await time('development parameters in a file', () => developmentSetup(circuitId, { directory: parameters, device }))
 }
 const devices = join(scratch, 'devices.jsonl')
 const usage = new HostUsage()
