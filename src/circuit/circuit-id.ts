@@ -23,6 +23,17 @@ export const SECTOR_SIZE_BYTES: Readonly<Record<SectorSizeTag, number>> = {
   '64g': 2 ** 36,
 }
 
+/** Sector sizes as the chain and the Rust crates write them. */
+export type SectorSizeName = '2KiB' | '8MiB' | '512MiB' | '32GiB' | '64GiB'
+
+export const SECTOR_SIZE_NAMES: Readonly<Record<SectorSizeTag, SectorSizeName>> = {
+  '2k': '2KiB',
+  '8m': '8MiB',
+  '512m': '512MiB',
+  '32g': '32GiB',
+  '64g': '64GiB',
+}
+
 export function circuitIdOf(family: CircuitFamily, size: SectorSizeTag): CircuitId {
   return `${family}-${size}`
 }

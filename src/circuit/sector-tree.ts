@@ -14,6 +14,17 @@ const UPPER_ARITIES: Readonly<Record<SectorSizeTag, { readonly sub: number; read
 }
 const BASE_ARITY = 8
 
+/** Parts of a tree as arities, from the base trees upwards: 0 if a part is absent. */
+export function treeShape(size: SectorSizeTag): { readonly base: number; readonly sub: number; readonly top: number } {
+  return { base: BASE_ARITY, ...UPPER_ARITIES[size] }
+}
+
+/** Levels of a path above the base tree: one for a sub arity, one more for a top arity. */
+export function upperLevels(size: SectorSizeTag): 0 | 1 | 2 {
+  const { sub, top } = UPPER_ARITIES[size]
+  return top > 0 ? 2 : sub > 0 ? 1 : 0
+}
+
 /** Leaves of a sector's trees. */
 export function sectorNodes(size: SectorSizeTag): number {
   return SECTOR_SIZE_BYTES[size] / NODE_BYTES

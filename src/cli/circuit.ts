@@ -10,8 +10,8 @@ import {
   type CircuitFamily,
   type CircuitId,
   parseCircuitId,
+  SECTOR_SIZE_NAMES,
   SECTOR_SIZE_TAGS,
-  type SectorSizeTag,
 } from '../circuit/circuit-id.ts'
 import { circuitShape } from '../circuit/circuit-shape.ts'
 import { circuitDigest } from '../circuit/digest.ts'
@@ -19,19 +19,12 @@ import { CircuitMachine } from '../cpu/circuit-machine.ts'
 
 const USAGE = 'usage: npm run -s circuit -- CIRCUIT_ID [--every CONSTRAINTS]'
 
-/** The reference's names of families and sizes. */
+/** The reference's names of families. */
 const KINDS: Readonly<Record<CircuitFamily, string>> = {
   porep: 'porep',
   snap: 'update',
   wpost: 'window',
   winning: 'winning',
-}
-const SIZES: Readonly<Record<SectorSizeTag, string>> = {
-  '2k': '2KiB',
-  '8m': '8MiB',
-  '512m': '512MiB',
-  '32g': '32GiB',
-  '64g': '64GiB',
 }
 
 class UsageError extends Error {}
@@ -46,7 +39,7 @@ function parse(args: string[]): { circuitId: CircuitId; every: number | undefine
   const [circuitId, ...extra] = parsed.positionals
   if (circuitId === undefined || extra.length > 0) throw new UsageError('expected one circuit id')
   const { family, size } = parseCircuitId(circuitId as CircuitId)
-  if (!Object.hasOwn(KINDS, family) || !Object.hasOwn(SIZES, size) || circuitId !== `${family}-${size}`) {
+  if (!Object.hasOwn(KINDS, family) || !Object.hasOwn(SECTOR_SIZE_NAMES, size) || circuitId !== `${family}-${size}`) {
     const families = Object.keys(KINDS).join(', ')
     throw new UsageError(
       `no circuit ${circuitId}: expected one of ${families}, then - and ${SECTOR_SIZE_TAGS.join(', ')}`,
@@ -63,7 +56,7 @@ try {
   const { circuitId, every } = parse(process.argv.slice(2))
   const { family, size } = parseCircuitId(circuitId)
   const digest = await circuitDigest(circuitShape(circuitId), new CircuitMachine(), { every })
-  console.log(JSON.stringify({ kind: KINDS[family], size: SIZES[size], ...digest }, null, 2))
+  console.log(JSON.stringify({ kind: KINDS[family], size: SECTOR_SIZE_NAMES[size], ...digest }, null, 2))
 } catch (error) {
   if (!(error instanceof UsageError)) throw error
   console.error(`${error.message}\n${USAGE}`)

@@ -8,13 +8,14 @@
  */
 import { testBit } from '../circuit/bit-array.ts'
 import type { BitArray, CircuitShape } from '../circuit/shape.ts'
-import { FR_MODULUS, frInv, frMul, frPow, frReduce, frToBytes } from '../field/fr.ts'
+import { frInv, frMul, frPow, frReduce, frToBytes } from '../field/fr.ts'
 import type { Run } from '../groth16/proving-device.ts'
 import type { Query } from '../params/layout.ts'
 import { LIMB_RECORD_BYTES, montgomeryRecords } from './circuit-machine/limbs.ts'
 import { MODE } from './circuit-machine/module.ts'
 import { placeBytes } from './circuit-machine/tables.ts'
 import { CircuitMachine } from './circuit-machine.ts'
+import { rootOfUnity } from './ntt/domain.ts'
 
 const SCALAR_BYTES = 32
 /** Scalars made in one call: some milliseconds, and one inversion. */
@@ -160,8 +161,7 @@ class Columns implements WasmSetupScalars {
     const { log2Domain } = this.#shape
     const { tau } = this.#secrets
     const m = 1n << BigInt(log2Domain)
-    // 7 generates the multiplicative group of Fr.
-    const root = frPow(7n, (FR_MODULUS - 1n) / m)
+    const root = rootOfUnity(log2Domain)
     const scale = frMul(frReduce(frPow(tau, m) - 1n), frInv(m))
     for (let first = 0; first < rows; first += CHUNK) {
       const count = Math.min(CHUNK, rows - first)

@@ -2,13 +2,8 @@
  * The parameter files of Filecoin's trusted set-up (version 28), by the names and digests of `parameters.json` of the Rust crate
  * `filecoin-proofs`, and the names of development parameters.
  */
-import {
-  type CircuitFamily,
-  type CircuitId,
-  isCircuitId,
-  parseCircuitId,
-  type SectorSizeTag,
-} from '../circuit/circuit-id.ts'
+import { type CircuitFamily, type CircuitId, isCircuitId, parseCircuitId } from '../circuit/circuit-id.ts'
+import { treeShape } from '../circuit/sector-tree.ts'
 import { InvalidOptionsError } from '../errors.ts'
 
 /** One published pair of files. Digests: the first 16 bytes of BLAKE2b-512 of the whole file, in hex. */
@@ -19,15 +14,6 @@ export interface PublishedParameters {
   readonly vkFile: string
   readonly vkDigest: string
   readonly vkBytes: number
-}
-
-/** Merkle tree of a sector of each size, as arities base-sub-top: part of every file name. */
-const TREE: Readonly<Record<SectorSizeTag, string>> = {
-  '2k': '8-0-0',
-  '8m': '8-0-0',
-  '512m': '8-0-0',
-  '32g': '8-8-0',
-  '64g': '8-8-2',
 }
 
 const PREFIX: Readonly<Record<CircuitFamily, (tree: string) => string>> = {
@@ -193,7 +179,8 @@ const ROWS: Readonly<Record<CircuitId, Row>> = {
 export function publishedParameters(circuitId: CircuitId): PublishedParameters {
   const { family, size } = parseCircuitId(circuitId)
   const [identifierSha256, paramsDigest, vkDigest, paramsBytes, vkBytes] = ROWS[circuitId]
-  const stem = `v28-${PREFIX[family](`merkletree-poseidon_hasher-${TREE[size]}`)}-${identifierSha256}`
+  const { base, sub, top } = treeShape(size)
+  const stem = `v28-${PREFIX[family](`merkletree-poseidon_hasher-${base}-${sub}-${top}`)}-${identifierSha256}`
   return { paramsFile: `${stem}.params`, paramsDigest, paramsBytes, vkFile: `${stem}.vk`, vkDigest, vkBytes }
 }
 

@@ -25,6 +25,15 @@ export function invalidField(field: string, expected: string, value: unknown, hi
   })
 }
 
+/** Thrown where a caller's buffer is not what it was when the request was checked. */
+export function changedMeanwhile(place: number, sector: bigint, partition?: number): InvalidRequestError {
+  const field = `vanillaProofs[${place}]`
+  return new InvalidRequestError(
+    `${field} (sector ${sector}) changed while the request was taken over; leave its bytes alone until the job is queued`,
+    { details: { field, sector, ...(partition !== undefined && { partition }) } },
+  )
+}
+
 export function checkObject(value: unknown, field: string): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalidField(field, 'an object', value)
   return value as Record<string, unknown>

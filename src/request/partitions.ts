@@ -9,9 +9,10 @@ import { equalScalars } from '../synthesis/scalar-bytes.ts'
 import type { SnapPartition } from '../synthesis/snap/snap-partition.ts'
 import { inspectPartition } from '../synthesis/synthesize-post.ts'
 import { COMM_R_OFFSET, sectorNumberOf, vanillaLayout } from '../synthesis/vanilla-post.ts'
+import { changedMeanwhile } from './fields.ts'
 import { type SealReader, takeOverPorep, type ValidatedPorepRequest } from './porep/validate-porep.ts'
 import { takeOverSnap, type ValidatedSnapRequest } from './snap/validate-snap.ts'
-import { changedMeanwhile, type ValidatedPostRequest, type ValidatedRequest } from './validate.ts'
+import type { ValidatedPostRequest, ValidatedRequest } from './validate.ts'
 
 /** Copied between two turns of the event loop: at 2 GB/s and slower, into fresh memory, about 4 ms. */
 const SLICE_BYTES = 8 * 2 ** 20

@@ -1,12 +1,10 @@
 /** What a caller asks for, and what a proof states. */
-import type { CircuitId, ProofKind } from '../circuit/circuit-id.ts'
+import type { CircuitId, ProofKind, SectorSizeName as Size } from '../circuit/circuit-id.ts'
 
 /** Which of the waiting jobs is next. */
 export type Priority = 'low' | 'normal' | 'high' | 'critical'
 
 export const PRIORITIES: readonly Priority[] = ['low', 'normal', 'high', 'critical']
-
-type Size = '2KiB' | '8MiB' | '512MiB' | '32GiB' | '64GiB'
 
 export type RegisteredSealProof =
   | `StackedDrg${Size}V1`

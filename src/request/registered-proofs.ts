@@ -1,5 +1,11 @@
 /** The chain's names and numbers of PoSt proofs (`filecoin-proofs-api`'s registry; go-state-types' `abi`), and what they choose. */
-import { type CircuitId, circuitIdOf, SECTOR_SIZE_TAGS, type SectorSizeTag } from '../circuit/circuit-id.ts'
+import {
+  type CircuitId,
+  circuitIdOf,
+  SECTOR_SIZE_NAMES,
+  SECTOR_SIZE_TAGS,
+  type SectorSizeTag,
+} from '../circuit/circuit-id.ts'
 import { InvalidRequestError } from '../errors.ts'
 import type { ChallengeRule } from '../synthesis/post-challenges.ts'
 import { describe } from './fields.ts'
@@ -19,14 +25,6 @@ export interface RegisteredPostProof {
   readonly challengeRule: ChallengeRule
 }
 
-const SIZE_NAMES: Readonly<Record<SectorSizeTag, '2KiB' | '8MiB' | '512MiB' | '32GiB' | '64GiB'>> = {
-  '2k': '2KiB',
-  '8m': '8MiB',
-  '512m': '512MiB',
-  '32g': '32GiB',
-  '64g': '64GiB',
-}
-
 /** In order of ids: 0–4 WinningPoSt, 5–9 WindowPoSt V1, 10–14 WindowPoSt V1_2; sizes in rising order within each. */
 const POST_PROOFS: readonly RegisteredPostProof[] = [
   ...SECTOR_SIZE_TAGS.map((size, i) => winning(i, size)),
@@ -37,7 +35,7 @@ const POST_PROOFS: readonly RegisteredPostProof[] = [
 function winning(id: number, size: SectorSizeTag): RegisteredPostProof {
   return {
     id,
-    name: `StackedDrgWinning${SIZE_NAMES[size]}V1`,
+    name: `StackedDrgWinning${SECTOR_SIZE_NAMES[size]}V1`,
     kind: 'winning-post',
     circuitId: circuitIdOf('winning', size),
     apiVersion: '1.0.0',
@@ -48,7 +46,7 @@ function winning(id: number, size: SectorSizeTag): RegisteredPostProof {
 function window(id: number, size: SectorSizeTag, version: 'V1' | 'V1_2'): RegisteredPostProof {
   return {
     id,
-    name: `StackedDrgWindow${SIZE_NAMES[size]}${version}`,
+    name: `StackedDrgWindow${SECTOR_SIZE_NAMES[size]}${version}`,
     kind: 'window-post',
     circuitId: circuitIdOf('wpost', size),
     apiVersion: version === 'V1' ? '1.0.0' : '1.2.0',

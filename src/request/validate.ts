@@ -169,12 +169,3 @@ function checkPartitionIndex(index: unknown): number {
   }
   return index
 }
-
-/** Thrown where a caller's buffer is not what it was when the request was checked. */
-export function changedMeanwhile(place: number, sector: bigint): InvalidRequestError {
-  const field = `vanillaProofs[${place}]`
-  return new InvalidRequestError(
-    `${field} (sector ${sector}) changed while the request was taken over; leave its bytes alone until the job is queued`,
-    { details: { field, sector } },
-  )
-}

@@ -4,12 +4,9 @@
  * TreeR is a tree of trees: base trees of arity 8; where a size has a sub arity, that many base trees hang under one node, and
  * where it has a top arity, that many of those. A path has one element a base level, then one for sub and one for top.
  */
-import { type CircuitId, parseCircuitId, type SectorSizeTag } from '../circuit/circuit-id.ts'
+import { type CircuitId, parseCircuitId } from '../circuit/circuit-id.ts'
 import { postParameters } from '../circuit/post/post-circuit.ts'
-import { sectorNodes } from '../circuit/sector-tree.ts'
-
-/** Levels of a path above the base tree: one for a sub arity, one more for a top arity. */
-const UPPER_LEVELS: Readonly<Record<SectorSizeTag, 0 | 1 | 2>> = { '2k': 0, '8m': 0, '512m': 0, '32g': 1, '64g': 2 }
+import { sectorNodes, upperLevels } from '../circuit/sector-tree.ts'
 
 /** Arity of every level of a TreeR path, from the leaf upward. */
 export type PathArity = 2 | 8
@@ -44,7 +41,7 @@ export function postGeometry(circuitId: CircuitId): PostGeometry {
     circuitId,
     nodes,
     nodeBits: Math.log2(nodes),
-    upperLevels: UPPER_LEVELS[size],
+    upperLevels: upperLevels(size),
     arities: arities as readonly PathArity[],
     circuitSectors: sectors,
     circuitChallenges: challenges,

@@ -31,6 +31,11 @@ export function equalScalars(a: Uint8Array, aOffset: number, b: Uint8Array, bOff
   return true
 }
 
+/** Views of the scalars in a row of them. */
+export function scalarsOf(bytes: Uint8Array): Uint8Array[] {
+  return Array.from({ length: bytes.length / 32 }, (_, i) => bytes.subarray(32 * i, 32 * (i + 1)))
+}
+
 /** Lower-case hex of 32 bytes, for errors. */
 export function scalarHex(bytes: Uint8Array, offset: number = 0): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + offset, 32).toString('hex')

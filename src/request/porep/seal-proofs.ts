@@ -1,5 +1,5 @@
 /** The chain's names and numbers of seal proofs (`filecoin-proofs-api`'s registry), and what they choose. */
-import { circuitIdOf, SECTOR_SIZE_TAGS } from '../../circuit/circuit-id.ts'
+import { circuitIdOf, SECTOR_SIZE_NAMES, SECTOR_SIZE_TAGS } from '../../circuit/circuit-id.ts'
 import { InvalidRequestError, UnsupportedProofError } from '../../errors.ts'
 import type { PorepChallengeRule, SealRules } from '../../synthesis/porep/porep-partition.ts'
 import { describe } from '../fields.ts'
@@ -12,8 +12,6 @@ export interface RegisteredSeal extends SealRules {
   readonly kind: 'porep-c2'
 }
 
-const SIZE_NAMES = ['2KiB', '8MiB', '512MiB', '32GiB', '64GiB'] as const
-
 /** In order of ids, five sizes each. */
 const VERSIONS: readonly { readonly suffix: string; readonly challengeRule: PorepChallengeRule }[] = [
   { suffix: 'V1', challengeRule: 'interactive' },
@@ -23,13 +21,13 @@ const VERSIONS: readonly { readonly suffix: string; readonly challengeRule: Pore
 ]
 
 const SEALS: readonly RegisteredSeal[] = VERSIONS.flatMap(({ suffix, challengeRule }, version) =>
-  SIZE_NAMES.map((size, i): RegisteredSeal => {
-    const id = version * SIZE_NAMES.length + i
+  SECTOR_SIZE_TAGS.map((size, i): RegisteredSeal => {
+    const id = version * SECTOR_SIZE_TAGS.length + i
     return {
       id,
-      name: `StackedDrg${size}${suffix}` as RegisteredSealProof,
+      name: `StackedDrg${SECTOR_SIZE_NAMES[size]}${suffix}` as RegisteredSealProof,
       kind: 'porep-c2',
-      circuitId: circuitIdOf('porep', SECTOR_SIZE_TAGS[i] as (typeof SECTOR_SIZE_TAGS)[number]),
+      circuitId: circuitIdOf('porep', size),
       porepId: porepIdOf(id),
       challengeRule,
       legacyGraph: version === 0,

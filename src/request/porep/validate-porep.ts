@@ -5,6 +5,7 @@ import { porepGeometry } from '../../synthesis/porep/porep-geometry.ts'
 import type { PorepPartition, SealCommitments } from '../../synthesis/porep/porep-partition.ts'
 import { porepPublicInputs } from '../../synthesis/porep/public-inputs.ts'
 import { challengedNodes, readSeal, readSealCommitments, type SealInput } from '../../synthesis/porep/read-seal.ts'
+import { scalarsOf } from '../../synthesis/scalar-bytes.ts'
 import { checkBytes, checkScalar, checkU64, invalidField } from '../fields.ts'
 import type { Priority, ProofStatement } from '../proof-request.ts'
 import { checkSealProof, type RegisteredSeal } from './seal-proofs.ts'
@@ -110,10 +111,7 @@ function statement(
   commitments: SealCommitments,
   nodes: (partition: number) => Uint32Array,
 ): ProofStatement {
-  const publicInputs = Array.from({ length: partitions }, (_, k) => {
-    const bytes = porepPublicInputs(commitments, nodes(k))
-    return Array.from({ length: bytes.length / 32 }, (_, i) => bytes.subarray(32 * i, 32 * (i + 1)))
-  })
+  const publicInputs = Array.from({ length: partitions }, (_, k) => scalarsOf(porepPublicInputs(commitments, nodes(k))))
   return { kind: 'porep-c2', circuitId, publicInputs }
 }
 

@@ -1,5 +1,5 @@
 /** The chain's names and numbers of update proofs (`filecoin-proofs-api`'s registry), and what they choose. */
-import { type CircuitId, circuitIdOf, SECTOR_SIZE_TAGS, type SectorSizeTag } from '../../circuit/circuit-id.ts'
+import { type CircuitId, circuitIdOf, SECTOR_SIZE_NAMES, SECTOR_SIZE_TAGS } from '../../circuit/circuit-id.ts'
 import { InvalidRequestError } from '../../errors.ts'
 import { describe } from '../fields.ts'
 import type { RegisteredUpdateProof } from '../proof-request.ts'
@@ -12,14 +12,12 @@ export interface RegisteredUpdate {
   readonly circuitId: CircuitId
 }
 
-const SIZE_NAMES = ['2KiB', '8MiB', '512MiB', '32GiB', '64GiB'] as const
-
 /** In order of ids. */
-const UPDATES: readonly RegisteredUpdate[] = SIZE_NAMES.map((size, id) => ({
+const UPDATES: readonly RegisteredUpdate[] = SECTOR_SIZE_TAGS.map((size, id) => ({
   id,
-  name: `StackedDrg${size}V1`,
+  name: `StackedDrg${SECTOR_SIZE_NAMES[size]}V1`,
   kind: 'snap-update',
-  circuitId: circuitIdOf('snap', SECTOR_SIZE_TAGS[id] as SectorSizeTag),
+  circuitId: circuitIdOf('snap', size),
 }))
 
 /**

@@ -3,11 +3,12 @@ import { setImmediate } from 'node:timers/promises'
 import type { CircuitId } from '../../circuit/circuit-id.ts'
 import { InvalidRequestError } from '../../errors.ts'
 import { FieldPath, inspectRecord } from '../../synthesis/records.ts'
+import { scalarsOf } from '../../synthesis/scalar-bytes.ts'
 import { snapPublicInputs } from '../../synthesis/snap/public-inputs.ts'
 import { snapRecordFault } from '../../synthesis/snap/snap-fault.ts'
 import { type SnapGeometry, snapGeometry } from '../../synthesis/snap/snap-geometry.ts'
 import type { SnapCommitments, SnapPartition } from '../../synthesis/snap/snap-partition.ts'
-import { checkArray, checkBytes, checkScalar, checkU64, invalidField } from '../fields.ts'
+import { changedMeanwhile, checkArray, checkBytes, checkScalar, checkU64, invalidField } from '../fields.ts'
 import type { CommonFields } from '../porep/validate-porep.ts'
 import type { Priority, ProofStatement } from '../proof-request.ts'
 import { checkUpdateProof, type RegisteredUpdate } from './update-proofs.ts'
@@ -90,7 +91,8 @@ export async function takeOverSnap(
   for (const [partition, bytes] of vanillaProofs.entries()) {
     if (partition > 0) await setImmediate()
     signal?.throwIfAborted()
-    if (bytes.length !== record.bytes) throw changedMeanwhile(partition, sectorNumber)
+    // A buffer that was transferred away has no bytes.
+    if (bytes.length !== record.bytes) throw changedMeanwhile(partition, sectorNumber, partition)
     const proof = new Uint8Array(new SharedArrayBuffer(record.bytes))
     proof.set(bytes)
     inspectRecord(record, proof, 0, new FieldPath(), snapRecordFault(sectorNumber, partition))
@@ -99,21 +101,11 @@ export async function takeOverSnap(
   return partitions
 }
 
-/** A buffer that was transferred away has no bytes. */
-function changedMeanwhile(partition: number, sector: bigint): InvalidRequestError {
-  const field = `vanillaProofs[${partition}]`
-  return new InvalidRequestError(
-    `${field} (sector ${sector}) changed while the request was taken over; leave its bytes alone until the job is queued`,
-    { details: { field, sector, partition } },
-  )
-}
-
 /** The statement: what the chain knows, once a partition. */
 export function snapStatement({ circuitId, commitments, partitions }: ValidatedSnapRequest): ProofStatement {
   const geometry = snapGeometry(circuitId)
-  const publicInputs = Array.from({ length: partitions }, (_, k) => {
-    const bytes = snapPublicInputs(geometry, commitments, k)
-    return Array.from({ length: bytes.length / 32 }, (_, i) => bytes.subarray(32 * i, 32 * (i + 1)))
-  })
+  const publicInputs = Array.from({ length: partitions }, (_, k) =>
+    scalarsOf(snapPublicInputs(geometry, commitments, k)),
+  )
   return { kind: 'snap-update', circuitId, publicInputs }
 }

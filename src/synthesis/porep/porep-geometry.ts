@@ -1,7 +1,7 @@
 /** Sizes of PoRep circuits and the form of their vanilla proofs (`filecoin-proofs`' constants; `stacked::Proof`). */
 import { type CircuitId, parseCircuitId, SECTOR_SIZE_BYTES } from '../../circuit/circuit-id.ts'
 import { DRG_PARENTS, EXPANDER_PARENTS, porepParameters } from '../../circuit/porep/porep-circuit.ts'
-import { sectorNodes } from '../../circuit/sector-tree.ts'
+import { sectorNodes, upperLevels } from '../../circuit/sector-tree.ts'
 import { type MerkleLayout, merkleLayout } from '../merkle-record.ts'
 import {
   listLayout,
@@ -86,7 +86,6 @@ function makeGeometry(circuitId: CircuitId): PorepGeometry {
   const { family, size } = parseCircuitId(circuitId)
   if (family !== 'porep') throw new Error(`${circuitId} is not a PoRep circuit`)
   const { layers, challenges, dataLevels, arities } = porepParameters(size)
-  const upperLevels = size === '64g' ? 2 : size === '32g' ? 1 : 0
   return {
     circuitId,
     sectorBytes: SECTOR_SIZE_BYTES[size],
@@ -96,7 +95,7 @@ function makeGeometry(circuitId: CircuitId): PorepGeometry {
     challenges,
     dataLevels,
     arities,
-    challenge: challengeLayout(layers, dataLevels, arities, upperLevels),
+    challenge: challengeLayout(layers, dataLevels, arities, upperLevels(size)),
   }
 }
 
@@ -104,10 +103,10 @@ function challengeLayout(
   layers: number,
   dataLevels: number,
   arities: readonly number[],
-  upperLevels: 0 | 1 | 2,
+  levels: 0 | 1 | 2,
 ): ChallengeLayout {
   const binary = merkleLayout(new Array<number>(dataLevels).fill(2), 0)
-  const octal = merkleLayout(arities, upperLevels)
+  const octal = merkleLayout(arities, levels)
   const column = structLayout({
     column: structLayout({ index: u32Layout, rows: listLayout(scalarLayout, layers) }),
     inclusion_proof: octal.record,

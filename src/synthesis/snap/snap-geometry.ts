@@ -1,5 +1,6 @@
 /** Sizes of SnapDeals circuits and the form of their vanilla proofs (`PartitionProof` of storage-proofs-update). */
-import { type CircuitId, parseCircuitId, type SectorSizeTag } from '../../circuit/circuit-id.ts'
+import { type CircuitId, parseCircuitId } from '../../circuit/circuit-id.ts'
+import { upperLevels } from '../../circuit/sector-tree.ts'
 import { type SnapParameters, snapParameters } from '../../circuit/snap/snap-parameters.ts'
 import { type MerkleLayout, merkleLayout } from '../merkle-record.ts'
 import { listLayout, offsetOf, type RecordLayout, scalarLayout, structLayout } from '../records.ts'
@@ -40,9 +41,6 @@ export interface PartitionLayout {
   readonly octal: MerkleLayout
 }
 
-/** Levels of TreeR above its base trees, each in a path of its own. */
-const UPPER_LEVELS: Readonly<Record<SectorSizeTag, 0 | 1 | 2>> = { '2k': 0, '8m': 0, '512m': 0, '32g': 1, '64g': 2 }
-
 /** What the bits of h select stand for has the default in fourth place (`hs` in storage-proofs-update's constants). */
 const DEFAULT_HIGH_BITS = 3
 
@@ -54,13 +52,13 @@ export function snapGeometry(circuitId: CircuitId): SnapGeometry {
   if (geometry === undefined) {
     const { family, size } = parseCircuitId(circuitId)
     if (family !== 'snap') throw new Error(`${circuitId} is not a SnapDeals circuit`)
-    geometry = makeGeometry(circuitId, snapParameters(size), UPPER_LEVELS[size])
+    geometry = makeGeometry(circuitId, snapParameters(size), upperLevels(size))
     geometries.set(circuitId, geometry)
   }
   return geometry
 }
 
-function makeGeometry(circuitId: CircuitId, parameters: SnapParameters, upperLevels: 0 | 1 | 2): SnapGeometry {
+function makeGeometry(circuitId: CircuitId, parameters: SnapParameters, levels: 0 | 1 | 2): SnapGeometry {
   const { nodeBits, partitionBits, apexBits, challenges } = parameters
   const highBits = parameters.highBits[DEFAULT_HIGH_BITS] as number
   const apexLeafs = 2 ** apexBits
@@ -74,17 +72,17 @@ function makeGeometry(circuitId: CircuitId, parameters: SnapParameters, upperLev
     apexLevel: nodeBits - partitionBits - apexBits,
     highBits,
     hSelect: 2 ** parameters.highBits.indexOf(highBits),
-    proof: partitionLayout(parameters, apexLeafs, upperLevels),
+    proof: partitionLayout(parameters, apexLeafs, levels),
   }
 }
 
 function partitionLayout(
   { nodeBits, arities, challenges }: SnapParameters,
   apexLeafs: number,
-  upperLevels: 0 | 1 | 2,
+  levels: 0 | 1 | 2,
 ): PartitionLayout {
   const binary = merkleLayout(new Array<number>(nodeBits).fill(2), 0)
-  const octal = merkleLayout(arities, upperLevels)
+  const octal = merkleLayout(arities, levels)
   const challenge = structLayout({
     proof_r_old: octal.record,
     proof_d_new: binary.record,
