@@ -7,6 +7,7 @@ import type { CircuitId } from '../circuit/circuit-id.ts'
 import type { DeviceShape, Run } from '../groth16/proving-device.ts'
 import type { SrsPoints } from '../groth16/srs-points.ts'
 import type { SrsFile } from '../params/srs-file.ts'
+import { orAborted } from '../params/waiting.ts'
 import type { DeviceCircuit } from './device-client.ts'
 
 /** What a device keeps of a circuit. */
@@ -54,7 +55,7 @@ export class OpenCircuits {
     entry.users++
     entry.waiting.add(run)
     try {
-      const opened = await unlessAborted(entry.opened, run.signal)
+      const opened = await orAborted(entry.opened, run.signal)
       let using = true
       return {
         ...opened,
@@ -95,10 +96,16 @@ export class OpenCircuits {
     if (known !== undefined) void this.#forget(known)
     const controller = new AbortController()
     const waiting = new Set<Run>()
-    const unit = (share: number): void => {
-      for (const run of waiting) run.unit(share)
-    }
-    const opened = this.#open(circuit, { signal: controller.signal, unit })
+    const opened = this.#open(circuit, {
+      signal: controller.signal,
+      unit: (share) => {
+        for (const run of waiting) run.unit(share)
+      },
+      note(message) {
+        const [first] = waiting
+        first?.note?.(message)
+      },
+    })
     const entry: Entry = {
       circuitId,
       digest: parameters.paramsDigest,
@@ -155,19 +162,5 @@ async function free({ opened }: Entry): Promise<void> {
     await file.close()
   } catch {
     // It could not be opened: there is nothing to free.
-  }
-}
-
-/** Waits for a promise, but no longer than until the signal aborts. */
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  let onAbort = (): void => {}
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
-  })
-  try {
-    return await Promise.race([promise, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
   }
 }
