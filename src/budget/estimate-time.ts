@@ -19,24 +19,25 @@ export interface TimeEstimate {
 /**
  * The time on the device; synthesis and verification of other proofs go on meanwhile.
  *
- *     partition = constraints · row
+ *     partition = constraints · row + full scalars of the witness · scalar
  *               + 2^d · quotient · d / d₀                     a transform of 2^d elements has d levels; measured at d₀
- *               + Σ over h, l, a, b_g1, b_g2 of points · ((1 − β) · sum + β · bit)
+ *               + Σ over h, l, a, b_g1, b_g2 of (sum of no points + points · ((1 − β) · sum + β · bit))
  *
  * β is the share of bits among the scalars: 0 for the coefficients h, else that of the aux variables. A sum over more points than were
- * measured costs a little less a point, since its windows are wider: for large circuits the estimate is on the high side.
+ * measured costs a little less a point, since its windows are wider, and variables that the device derives cost a little more than a row.
  */
 export function estimateTime(circuitId: CircuitId, size: CircuitSize, rates: DeviceRates): TimeEstimate {
-  const { constraints, log2Domain, bits, aux } = size
+  const { constraints, log2Domain, bits, wide, aux } = size
   const { queries } = paramsLayout(size)
   const domain = 2 ** log2Domain * rates.quotientNs * (log2Domain / rates.log2Domain)
-  let partitionNs = constraints * rates.rowNs + domain
+  let partitionNs = constraints * rates.rowNs + wide * rates.scalarNs + domain
   let importNs = 0
   for (const query of QUERIES) {
     const group = QUERY_GROUP[query]
     const bitShare = query === 'h' ? 0 : bits / aux
     const { points } = queries[query]
-    partitionNs += points * ((1 - bitShare) * rates.sumNs[group] + bitShare * rates.bitNs[group])
+    partitionNs +=
+      1e6 * rates.sumMs[group] + points * ((1 - bitShare) * rates.sumNs[group] + bitShare * rates.bitNs[group])
     importNs += points * rates.importNs[group]
   }
   const partitions = partitionsOf(circuitId)

@@ -47,8 +47,9 @@ export function ratesLines(rates: DeviceRates): string[] {
   const both = ({ g1, g2 }: PerGroup): string => `${nanoseconds(g1)} in G1, ${nanoseconds(g2)} in G2`
   return [
     `Measured on a domain of 2^${rates.log2Domain}`,
-    `  assignment and rows: ${nanoseconds(rates.rowNs)} a row`,
+    `  assignment and rows: ${nanoseconds(rates.rowNs)} a row, ${nanoseconds(rates.scalarNs)} more a full scalar`,
     `  quotient (six transforms): ${nanoseconds(rates.quotientNs)} an element`,
+    `  sum over a few points: ${duration(rates.sumMs.g1)} in G1, ${duration(rates.sumMs.g2)} in G2`,
     `  sum over full scalars: ${both(rates.sumNs)} a point`,
     `  sum over bits: ${both(rates.bitNs)} a point`,
     `  import of points: ${both(rates.importNs)} a point`,

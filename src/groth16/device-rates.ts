@@ -20,11 +20,15 @@ export interface DeviceRates {
   readonly log2Domain: number
   /** Assignment and rows, a row. */
   readonly rowNs: number
+  /** What a full scalar of the witness takes on top of that, its way to the device included. */
+  readonly scalarNs: number
   /** Six transforms and what is between them, an element of the domain. */
   readonly quotientNs: number
-  /** A point of a sum over full scalars. */
+  /** A sum, whatever its size, in milliseconds: that of a few points. */
+  readonly sumMs: PerGroup
+  /** A point of a sum over full scalars, beyond that. */
   readonly sumNs: PerGroup
-  /** A point of a sum over scalars that are 0 or 1, as often the one as the other. */
+  /** A point of a sum over scalars that are 0 or 1, as often the one as the other, beyond that. */
   readonly bitNs: PerGroup
   /** Decoding and checking a point, memory to memory. */
   readonly importNs: PerGroup
@@ -40,6 +44,8 @@ export interface MeasureOptions {
   readonly log2Domain?: number | undefined
 }
 
+/** So few points that their sum is what every sum costs. */
+const FEW_LOG2 = 10
 const LEAST_LOG2 = 14
 /** Points take 400 MB at this size. */
 const MOST_LOG2 = 22
@@ -62,17 +68,53 @@ export async function measureRates(
   run: Run,
 ): Promise<DeviceRates> {
   const read = { g1: distinctPoints('g1'), g2: distinctPoints('g2') }
-  if (log2Domain !== undefined) return (await measureAt(device, log2Domain, read, run)).rates
+  if (log2Domain !== undefined) {
+    const few = await measureAt(device, Math.min(FEW_LOG2, log2Domain), read, { ...run, unit: () => {} })
+    return ratesOf(await measureAt(device, log2Domain, read, run), few)
+  }
   const most = Math.min(MOST_LOG2, device.maxLog2Domain)
-  let told = 0
+  const sizeOf = (size: number): Run => {
+    // Twice the domain takes about twice as long.
+    const unit = (share: number): void => run.unit(share * 2 ** (size - most))
+    return { ...run, unit }
+  }
+  const few = await measureAt(device, Math.min(FEW_LOG2, most), read, { ...run, unit: () => {} })
   for (let size = Math.min(LEAST_LOG2, most); ; size = Math.min(size + LOG2_STEP, most)) {
-    const unit = (share: number): void => {
-      // Twice the domain takes about twice as long.
-      told = Math.max(told, share * 2 ** (size - most))
-      run.unit(told)
-    }
-    const { rates, sumMs } = await measureAt(device, size, read, { ...run, unit })
-    if (sumMs >= LONG_ENOUGH_MS || size === most) return rates
+    const measured = await measureAt(device, size, read, sizeOf(size))
+    if (measured.g1.sumMs >= LONG_ENOUGH_MS || size === most) return ratesOf(measured, few)
+  }
+}
+
+/** Times in milliseconds, on a circuit of one size. */
+interface Measured {
+  readonly shape: CircuitShape
+  readonly assignMs: number
+  /** The same for a circuit of as many rows without full scalars. */
+  readonly bitsAssignMs: number
+  readonly quotientMs: number
+  readonly g1: GroupTimes
+  readonly g2: GroupTimes
+}
+
+function ratesOf({ shape, assignMs, bitsAssignMs, quotientMs, g1, g2 }: Measured, few: Measured): DeviceRates {
+  const ns = (ms: number, count: number): number => (Math.max(0, ms) * 1e6) / count
+  const groups = { g1: [g1, few.g1], g2: [g2, few.g2] } as const
+  const both = (rate: (times: GroupTimes, ofFew: GroupTimes) => number): PerGroup => ({
+    g1: rate(...groups.g1),
+    g2: rate(...groups.g2),
+  })
+  // A straight line through two sizes; where there is one only, all of it counts as growing.
+  const slope = (times: GroupTimes, ofFew: GroupTimes, kind: 'sumMs' | 'bitMs'): number =>
+    times.count > ofFew.count ? ns(times[kind] - ofFew[kind], times.count - ofFew.count) : ns(times[kind], times.count)
+  return {
+    log2Domain: shape.log2Domain,
+    rowNs: ns(bitsAssignMs, shape.constraints),
+    scalarNs: ns(assignMs - bitsAssignMs, shape.root.totals.wide),
+    quotientNs: ns(quotientMs, 2 ** shape.log2Domain),
+    sumMs: both((times, ofFew) => Math.max(0, ofFew.sumMs - (ofFew.count * slope(times, ofFew, 'sumMs')) / 1e6)),
+    sumNs: both((times, ofFew) => slope(times, ofFew, 'sumMs')),
+    bitNs: both((times, ofFew) => slope(times, ofFew, 'bitMs')),
+    importNs: both(({ importMs, count }) => ns(importMs, count)),
   }
 }
 
@@ -81,53 +123,71 @@ async function measureAt(
   log2Domain: number,
   read: Readonly<Record<'g1' | 'g2', ReadPoints>>,
   run: Run,
-): Promise<{ readonly rates: DeviceRates; readonly sumMs: number }> {
-  const shape = measuringCircuit(log2Domain)
+): Promise<Measured> {
   const inner: Run = { signal: run.signal, unit: () => {} }
-  const steps = REPETITIONS + 3
+  const steps = 4
   let done = 0
-  const step = (): void => run.unit(Math.min(1, ++done / steps))
-  const deviceShape = await device.loadShape(shape)
-  let assignment: Assignment | undefined
-  try {
-    // The first of each compiles kernels and makes tables, and is not counted.
-    let [assignMs, quotientMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
-    for (let i = 0; i <= REPETITIONS; i++) {
-      assignment?.release()
-      assignment = undefined
+  const step = (): void => run.unit(++done / steps)
+  const bitsAssignMs = await withShape(device, measuringCircuit(log2Domain, 'bits'), async (deviceShape) => {
+    const witness = randomWitness(deviceShape.shape)
+    return await least(async () => {
       const from = performance.now()
-      assignment = await device.assign(deviceShape, randomWitness(shape), inner)
-      const assigned = performance.now()
-      await device.quotient(assignment, inner)
-      if (i > 0) assignMs = Math.min(assignMs, assigned - from)
-      if (i > 0) quotientMs = Math.min(quotientMs, performance.now() - assigned)
+      const assignment = await device.assign(deviceShape, witness, inner)
+      const ms = performance.now() - from
+      assignment.release()
+      return ms
+    })
+  })
+  step()
+  return await withShape(device, measuringCircuit(log2Domain, 'both'), async (deviceShape) => {
+    const { shape } = deviceShape
+    const witness = randomWitness(shape)
+    let assignment: Assignment | undefined
+    try {
+      let [assignMs, quotientMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+      for (let i = 0; i <= REPETITIONS; i++) {
+        assignment?.release()
+        assignment = undefined
+        const from = performance.now()
+        assignment = await device.assign(deviceShape, witness, inner)
+        const assigned = performance.now()
+        await device.quotient(assignment, inner)
+        // The first compiles kernels and makes tables.
+        if (i === 0) continue
+        assignMs = Math.min(assignMs, assigned - from)
+        quotientMs = Math.min(quotientMs, performance.now() - assigned)
+      }
       step()
+      const g1 = await measureGroup(device, 'g1', deviceShape, assignment as Assignment, read.g1, inner)
+      step()
+      const g2 = await measureGroup(device, 'g2', deviceShape, assignment as Assignment, read.g2, inner)
+      step()
+      return { shape, assignMs, bitsAssignMs, quotientMs, g1, g2 }
+    } finally {
+      assignment?.release()
     }
-    const g1 = await measureGroup(device, 'g1', deviceShape, assignment as Assignment, read.g1, inner)
-    step()
-    const g2 = await measureGroup(device, 'g2', deviceShape, assignment as Assignment, read.g2, inner)
-    step()
-    const both = (rate: keyof GroupRates): PerGroup => ({ g1: g1[rate], g2: g2[rate] })
-    const rates = {
-      log2Domain,
-      rowNs: (assignMs * 1e6) / shape.constraints,
-      quotientNs: (quotientMs * 1e6) / 2 ** log2Domain,
-      sumNs: both('sumNs'),
-      bitNs: both('bitNs'),
-      importNs: both('importNs'),
-    }
-    return { rates, sumMs: g1.sumMs }
+  })
+}
+
+async function withShape<T>(
+  device: ProvingDevice,
+  shape: CircuitShape,
+  work: (deviceShape: DeviceShape) => Promise<T>,
+): Promise<T> {
+  const deviceShape = await device.loadShape(shape)
+  try {
+    return await work(deviceShape)
   } finally {
-    assignment?.release()
     deviceShape.release()
   }
 }
 
-interface GroupRates {
-  readonly sumNs: number
-  readonly bitNs: number
-  readonly importNs: number
+interface GroupTimes {
+  /** Points. */
+  readonly count: number
   readonly sumMs: number
+  readonly bitMs: number
+  readonly importMs: number
 }
 
 /** In `b_g1` and `b_g2` ONE comes first, then the bits, then the full scalars. */
@@ -138,13 +198,11 @@ async function measureGroup(
   assignment: Assignment,
   read: ReadPoints,
   run: Run,
-): Promise<GroupRates> {
+): Promise<GroupTimes> {
   const query: Query = group === 'g1' ? 'b_g1' : 'b_g2'
   const { bits, wide } = shape.root.totals
   const count = Math.min(device.rangePoints(group), wide)
   const load = (): ReturnType<ProvingDevice['loadPoints']> => device.loadPoints(group, count, read, run)
-  const warm = await load()
-  warm.release()
   const importMs = await least(async () => {
     const from = performance.now()
     const points = await load()
@@ -154,24 +212,21 @@ async function measureGroup(
   })
   const points = await load()
   try {
-    const sum = async (first: number): Promise<number> => {
-      await device.multiexp(points, query, first, [assignment], run)
-      return await least(async () => {
+    const sum = (first: number): Promise<number> =>
+      least(async () => {
         const from = performance.now()
         await device.multiexp(points, query, first, [assignment], run)
         return performance.now() - from
       })
-    }
-    const bitMs = await sum(1)
-    const sumMs = await sum(1 + bits)
-    const perPoint = (ms: number): number => (ms * 1e6) / count
-    return { sumNs: perPoint(sumMs), bitNs: perPoint(bitMs), importNs: perPoint(importMs), sumMs }
+    return { count, bitMs: await sum(1), sumMs: await sum(1 + bits), importMs }
   } finally {
     points.release()
   }
 }
 
+/** The least of a few measurements, after one that compiles kernels and makes tables. */
 async function least(measure: () => Promise<number>): Promise<number> {
+  await measure()
   let ms = Number.POSITIVE_INFINITY
   for (let i = 0; i < REPETITIONS; i++) ms = Math.min(ms, await measure())
   return ms
@@ -200,10 +255,10 @@ function distinctPoints(group: 'g1' | 'g2'): ReadPoints {
 const BLOCK = 64
 
 /**
- * Rows (1 − b)·b = 0 for bits b, then x·x = 1 for full scalars x: half of the domain of the one, and as much of the other as leaves
- * room for the row of ONE. All of them occur in A and in B.
+ * Rows (1 − b)·b = 0 for bits b, then x·x = 1 for full scalars x, or for more bits: half of the domain of the one, and as much of the other
+ * as leaves room for the row of ONE. All of them occur in A and in B.
  */
-export function measuringCircuit(log2Domain: number): CircuitShape {
+export function measuringCircuit(log2Domain: number, kinds: 'bits' | 'both'): CircuitShape {
   const of = LinearCombination.of
   const row: Record<'bit' | 'wide', (cs: ConstraintSystem) => void> = {
     bit: (cs) => {
@@ -231,7 +286,7 @@ export function measuringCircuit(log2Domain: number): CircuitShape {
   const half = 2 ** (log2Domain - 1) / BLOCK
   return recordCircuit('winning-2k', (cs) => {
     fill(cs, 'bit', half)
-    fill(cs, 'wide', half - 1)
+    fill(cs, kinds === 'bits' ? 'bit' : 'wide', half - 1)
   })
 }
 

@@ -10,6 +10,8 @@ const idle = new AbortController()
 const none = {
   log2Domain: 20,
   rowNs: 0,
+  scalarNs: 0,
+  sumMs: { g1: 0, g2: 0 },
   quotientNs: 0,
   sumNs: { g1: 0, g2: 0 },
   bitNs: { g1: 0, g2: 0 },
@@ -27,7 +29,10 @@ describe('an estimate of time', () => {
     expect(estimate('porep-32g', { rowNs: 2 })).toEqual({ partitions: 10, proofMs: 2605.57082, importMs: 0 })
     // A domain of 2^19 has 19 levels, one of 2^20 twenty: 524,288 · 10 · 19 / 20 ns.
     expect(estimate('winning-32g', { quotientNs: 10 }).proofMs).toBeCloseTo(4.980736, 9)
-    expect(estimate('snap-32g', { rowNs: 1 }).partitions).toBe(16)
+    // 4,884 scalars at 1 µs.
+    expect(estimate('winning-32g', { scalarNs: 1000 }).proofMs).toBeCloseTo(4.884, 9)
+    // Four sums in G1 and one in G2, in each of 16 partitions.
+    expect(estimate('snap-32g', { sumMs: { g1: 8, g2: 12 } })).toMatchObject({ partitions: 16, proofMs: 16 * 44 })
     expect(estimate('wpost-32g', { rowNs: 1 }).partitions).toBe(1)
   })
 
@@ -47,15 +52,17 @@ describe('an estimate of time', () => {
 
 describe('the circuit that devices are measured on', () => {
   it('fills its domain, half of it with bits', () => {
-    const shape = measuringCircuit(14)
+    const shape = measuringCircuit(14, 'both')
     // 128 blocks of 64 bits, 127 of 64 full scalars, the row of ONE: 16,321 rows.
     expect(shape).toMatchObject({ constraints: 16_320, inputs: 1, aux: 16_320, log2Domain: 14 })
     expect(shape.root.totals).toMatchObject({ bits: 8192, wide: 8128, derived: 0 })
     expect([shape.density.aAuxCount, shape.density.bAuxCount]).toEqual([16_320, 16_320])
+    const { constraints, root } = measuringCircuit(14, 'bits')
+    expect({ constraints, ...root.totals }).toMatchObject({ constraints: 16_320, bits: 16_320, wide: 0 })
   })
 
   it('gets a witness of canonical scalars and of bits', () => {
-    const shape = measuringCircuit(14)
+    const shape = measuringCircuit(14, 'both')
     const { inputs, bits, wide } = randomWitness(shape)
     expect(frFromBytes(inputs)).toBe(1n)
     expect([bits.length, wide.length]).toEqual([8192 / 8, 8128 * 32])
@@ -76,10 +83,11 @@ describe('the circuit that devices are measured on', () => {
       shares.length = 0
       // Tables of the domain are kept.
       const used = device.usedBytes
-      const { log2Domain, rowNs, quotientNs, sumNs, bitNs, importNs } = await measure()
+      const { log2Domain, rowNs, quotientNs, sumMs, sumNs, bitNs, importNs } = await measure()
       expect(device.usedBytes).toBe(used)
       expect(log2Domain).toBe(12)
       for (const rate of [rowNs, quotientNs, importNs.g1, importNs.g2]) expect(rate).toBeGreaterThan(0)
+      for (const ms of [sumMs.g1, sumMs.g2]) expect(ms).toBeGreaterThanOrEqual(0)
       // A bit costs half an addition, a full scalar dozens.
       expect(bitNs.g1).toBeLessThan(sumNs.g1)
       expect(bitNs.g2).toBeLessThan(sumNs.g2)
