@@ -19,8 +19,10 @@ import { QUERY_SCALAR_KERNELS, QueryScalars, scalarBytes } from './query-scalars
 /** Everything that a set-up dispatches besides additions of points. */
 export const SETUP_KERNELS: readonly Kernel[] = [...COLUMN_KERNELS, ...QUERY_SCALAR_KERNELS, ...FIXED_BASE_KERNELS]
 
-/** Shares of {@link GpuSetup.create} in its progress. */
-const COLUMNS_SHARE = 0.8
+/** What of {@link GpuSetup.create} is done when the columns are there, and the tables of either group. */
+const COLUMNS_SHARE = 0.6
+const G1_SHARE = 0.75
+const G2_SHARE = 0.9
 
 export type WrapPoints = (group: Group, count: number, buffer: GPUBuffer) => DevicePoints
 
@@ -79,7 +81,11 @@ export class GpuSetup implements DeviceSetup {
         const most = Math.min(atOnce[group], Math.max(...counts))
         return set.own(await FixedBase.create(gpu, group, toxic[group], { total, atOnce: most }, quiet))
       }
-      const bases = { g1: await base('g1'), g2: await base('g2') }
+      const g1 = await base('g1')
+      run.unit(G1_SHARE)
+      const g2 = await base('g2')
+      run.unit(G2_SHARE)
+      const bases = { g1, g2 }
       const verifyingKey = await makeVerifyingKey(gpu, shape, toxic, scalars, bases, quiet)
       run.unit(1)
       return new GpuSetup(gpu, set, scalars, bases, wrap, verifyingKey)
