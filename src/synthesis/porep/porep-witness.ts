@@ -5,15 +5,9 @@
  */
 import { DRG_PARENTS } from '../../circuit/porep/porep-circuit.ts'
 import type { CompactWitness } from '../../circuit/shape.ts'
-import { BitWriter } from '../bit-writer.ts'
-import {
-  pathIndexBits,
-  pathSiblings,
-  Sha256PathWriter,
-  wordsToBytes,
-  writeIndexBits,
-  writeSiblings,
-} from '../path-witness.ts'
+import type { BitWriter } from '../bit-writer.ts'
+import { GrowingWitness, type WitnessBytes } from '../growing-witness.ts'
+import { pathIndexBits, pathSiblings, Sha256PathWriter, wordsToBytes, writeIndexBits } from '../path-witness.ts'
 import {
   bitsOfPlan,
   constantForm,
@@ -62,7 +56,7 @@ export class PorepWitnessWriter {
   }
 
   /** Lengths of the arrays of a witness, in bytes. They follow from the circuit alone. */
-  sizes(): { readonly inputsBytes: number; readonly bitsBytes: number; readonly wideBytes: number } {
+  sizes(): WitnessBytes {
     const { layers, challenges, dataLevels, challenge } = this.#geometry
     const siblings = pathSiblings(challenge.octal)
     const wide = 1 + dataLevels + PARENTS * (layers + siblings) + 2 * siblings
@@ -108,75 +102,53 @@ export class PorepWitnessWriter {
   }
 }
 
-/** A witness in the making, on SharedArrayBuffers. */
+/** A partition's witness in the making, challenge by challenge. */
 export class PorepWitness {
   readonly #writer: PorepWitnessWriter
   readonly #geometry: PorepGeometry
   readonly #partition: PorepPartition
-  readonly #witness: CompactWitness
-  readonly #bits: BitWriter
-  #wide = 0
+  readonly #witness: GrowingWitness
 
   constructor(writer: PorepWitnessWriter, geometry: PorepGeometry, partition: PorepPartition) {
-    const { inputsBytes, bitsBytes, wideBytes } = writer.sizes()
-    const bits = new Uint32Array(new SharedArrayBuffer(bitsBytes))
     this.#writer = writer
     this.#geometry = geometry
     this.#partition = partition
-    this.#witness = {
-      inputs: new Uint8Array(new SharedArrayBuffer(inputsBytes)),
-      // Words are little-endian on every machine that Node runs on.
-      bits: new Uint8Array(bits.buffer),
-      wide: new Uint8Array(new SharedArrayBuffer(wideBytes)),
-    }
-    this.#bits = new BitWriter(bits)
+    this.#witness = new GrowingWitness(writer.sizes())
     this.#header()
   }
 
   #header(): void {
     const { commitments, nodes, proofs } = this.#partition
     const { replica, own, octal } = this.#geometry.challenge
-    this.#witness.inputs[0] = 1
-    this.#witness.inputs.set(porepPublicInputs(commitments, nodes), SCALAR_BYTES)
-    this.#appendWide(commitments.replicaId, 0, SCALAR_BYTES)
-    this.#bits.putScalar(commitments.replicaId, 0)
-    this.#appendWide(commitments.commD, 0, SCALAR_BYTES)
-    this.#appendWide(commitments.commR, 0, SCALAR_BYTES)
-    this.#appendWide(proofs, replica + octal.root, SCALAR_BYTES)
-    this.#appendWide(proofs, own.inclusion + octal.root, SCALAR_BYTES)
+    const witness = this.#witness
+    witness.setInputs(porepPublicInputs(commitments, nodes))
+    witness.append(commitments.replicaId)
+    witness.bits.putScalar(commitments.replicaId, 0)
+    witness.append(commitments.commD)
+    witness.append(commitments.commR)
+    witness.append(proofs, replica + octal.root)
+    witness.append(proofs, own.inclusion + octal.root)
   }
 
   /** Fills in the next challenge. */
   write(challenge: number): void {
     const { layers, challenge: layout } = this.#geometry
     const { proofs } = this.#partition
+    const witness = this.#witness
     const base = challenge * layout.record.bytes
-    this.#appendWide(proofs, base + layout.data + layout.binary.leaf, SCALAR_BYTES)
-    this.#appendSiblings(base + layout.data, layout.binary)
+    witness.append(proofs, base + layout.data + layout.binary.leaf)
+    witness.appendSiblings(layout.binary, proofs, base + layout.data)
     for (const { rows, inclusion } of layout.parents) {
-      this.#appendWide(proofs, base + rows, layers * SCALAR_BYTES)
-      this.#appendSiblings(base + inclusion, layout.octal)
+      witness.append(proofs, base + rows, layers * SCALAR_BYTES)
+      witness.appendSiblings(layout.octal, proofs, base + inclusion)
     }
-    this.#appendSiblings(base + layout.replica, layout.octal)
-    this.#appendSiblings(base + layout.own.inclusion, layout.octal)
-    this.#writer.writeBits(this.#partition, challenge, this.#bits)
+    witness.appendSiblings(layout.octal, proofs, base + layout.replica)
+    witness.appendSiblings(layout.octal, proofs, base + layout.own.inclusion)
+    this.#writer.writeBits(this.#partition, challenge, witness.bits)
   }
 
   /** @throws {Error} not all challenges were written */
   finish(): CompactWitness {
-    const { bits, wide } = this.#witness
-    if (this.#wide !== wide.length || Math.ceil(this.#bits.length / 64) * 8 !== bits.length) {
-      throw new Error('a witness of another size than the circuit’s')
-    }
-    return this.#witness
-  }
-
-  #appendWide(bytes: Uint8Array, from: number, length: number): void {
-    this.#witness.wide.set(bytes.subarray(from, from + length), this.#wide)
-    this.#wide += length
-  }
-
-  #appendSiblings(proof: number, layout: PorepGeometry['challenge']['octal']): void {
-    this.#wide = writeSiblings(layout, this.#partition.proofs, proof, this.#witness.wide, this.#wide)
+    return this.#witness.finish()
   }
 }

@@ -5,8 +5,9 @@
  * Nearly all of it is bits of SHA-256: 86 · 19 + 127 + 4 hashes of two compressions for a 32 GiB partition, 10 MB.
  */
 import type { CompactWitness } from '../../circuit/shape.ts'
-import { BitWriter } from '../bit-writer.ts'
-import { pathSiblings, Sha256PathWriter, writeSiblings } from '../path-witness.ts'
+import type { BitWriter } from '../bit-writer.ts'
+import { GrowingWitness, type WitnessBytes } from '../growing-witness.ts'
+import { pathSiblings, Sha256PathWriter } from '../path-witness.ts'
 import { packedSelectors, SNAP_INPUTS, snapPublicInputs } from './public-inputs.ts'
 import { digestsPerPartition, type SnapChallenges } from './snap-challenges.ts'
 import type { SnapGeometry } from './snap-geometry.ts'
@@ -30,7 +31,7 @@ export class SnapWitnessWriter {
   }
 
   /** Lengths of the arrays of a witness, in bytes. They follow from the circuit alone. */
-  sizes(): { readonly inputsBytes: number; readonly bitsBytes: number; readonly wideBytes: number } {
+  sizes(): WitnessBytes {
     const { challenges, apexLeafs, apexLevel, parameters, proof } = this.geometry
     const { partitionBits, highBits } = parameters
     const hashes = apexLeafs - 1 + partitionBits + challenges * apexLevel
@@ -84,28 +85,18 @@ export class SnapWitnessWriter {
   }
 }
 
-/** A witness in the making, on SharedArrayBuffers. */
+/** A partition's witness in the making, challenge by challenge. */
 export class SnapWitness {
   readonly #writer: SnapWitnessWriter
   readonly #partition: SnapPartition
   readonly #challenges: SnapChallenges
-  readonly #witness: CompactWitness
-  readonly #bits: BitWriter
-  #wide = 0
+  readonly #witness: GrowingWitness
 
   constructor(writer: SnapWitnessWriter, partition: SnapPartition, challenges: SnapChallenges) {
-    const { inputsBytes, bitsBytes, wideBytes } = writer.sizes()
-    const bits = new Uint32Array(new SharedArrayBuffer(bitsBytes))
     this.#writer = writer
     this.#partition = partition
     this.#challenges = challenges
-    this.#witness = {
-      inputs: new Uint8Array(new SharedArrayBuffer(inputsBytes)),
-      // Words are little-endian on every machine that Node runs on.
-      bits: new Uint8Array(bits.buffer),
-      wide: new Uint8Array(new SharedArrayBuffer(wideBytes)),
-    }
-    this.#bits = new BitWriter(bits)
+    this.#witness = new GrowingWitness(writer.sizes())
     this.#header()
   }
 
@@ -114,20 +105,20 @@ export class SnapWitness {
     const { geometry } = this.#writer
     const { apexLeafs, parameters, proof: layout } = geometry
     const { proof, partition, commitments } = this.#partition
-    const bits = this.#bits
-    this.#witness.inputs[0] = 1
-    this.#witness.inputs.set(snapPublicInputs(geometry, commitments, partition), SCALAR_BYTES)
+    const witness = this.#witness
+    const { bits } = witness
+    witness.setInputs(snapPublicInputs(geometry, commitments, partition))
     bits.put(packedSelectors(geometry, partition), parameters.partitionBits + parameters.highBits.length)
-    this.#appendWide(commitments.commROld, 0, SCALAR_BYTES)
-    this.#appendWide(commitments.commDNew, 0, SCALAR_BYTES)
-    this.#appendWide(commitments.commRNew, 0, SCALAR_BYTES)
-    this.#appendWide(proof, layout.commC, SCALAR_BYTES)
-    this.#appendWide(proof, layout.challenges + layout.rOld + layout.octal.root, SCALAR_BYTES)
-    this.#appendWide(proof, layout.challenges + layout.rNew + layout.octal.root, SCALAR_BYTES)
-    this.#appendWide(proof, layout.apexLeafs, apexLeafs * SCALAR_BYTES)
+    witness.append(commitments.commROld)
+    witness.append(commitments.commDNew)
+    witness.append(commitments.commRNew)
+    witness.append(proof, layout.commC)
+    witness.append(proof, layout.challenges + layout.rOld + layout.octal.root)
+    witness.append(proof, layout.challenges + layout.rNew + layout.octal.root)
+    witness.append(proof, layout.apexLeafs, apexLeafs * SCALAR_BYTES)
     const first = layout.challenges + layout.dNew
     const partitionPath = layout.binary.levels.slice(parameters.nodeBits - parameters.partitionBits)
-    for (const { siblings } of partitionPath) this.#appendWide(proof, first + siblings, SCALAR_BYTES)
+    for (const { siblings } of partitionPath) witness.append(proof, first + siblings)
 
     const row = proof.slice(layout.apexLeafs, layout.apexLeafs + apexLeafs * SCALAR_BYTES)
     this.#writer.writeApexTree(row, bits)
@@ -140,31 +131,21 @@ export class SnapWitness {
   write(challenge: number): void {
     const { apexLevel, proof: layout } = this.#writer.geometry
     const { proof } = this.#partition
+    const witness = this.#witness
     const base = layout.challenges + challenge * layout.challengeBytes
     const data = base + layout.dNew
     const belowApex = layout.binary.levels.slice(0, apexLevel)
-    this.#appendWide(proof, base + layout.rOld + layout.octal.leaf, SCALAR_BYTES)
-    this.#appendWide(proof, data + layout.binary.leaf, SCALAR_BYTES)
-    for (const replica of [layout.rOld, layout.rNew]) {
-      this.#wide = writeSiblings(layout.octal, proof, base + replica, this.#witness.wide, this.#wide)
-    }
-    for (const { siblings } of belowApex) this.#appendWide(proof, data + siblings, SCALAR_BYTES)
+    witness.append(proof, base + layout.rOld + layout.octal.leaf)
+    witness.append(proof, data + layout.binary.leaf)
+    for (const replica of [layout.rOld, layout.rNew]) witness.appendSiblings(layout.octal, proof, base + replica)
+    for (const { siblings } of belowApex) witness.append(proof, data + siblings)
     const leaf = proof.slice(data + layout.binary.leaf, data + layout.binary.leaf + SCALAR_BYTES)
     const node = this.#challenges.nodes[challenge] as number
-    this.#writer.writePath(leaf, node, proof, data, belowApex, this.#bits)
+    this.#writer.writePath(leaf, node, proof, data, belowApex, witness.bits)
   }
 
   /** @throws {Error} not all challenges were written */
   finish(): CompactWitness {
-    const { bits, wide } = this.#witness
-    if (this.#wide !== wide.length || Math.ceil(this.#bits.length / 64) * 8 !== bits.length) {
-      throw new Error('a witness of another size than the circuit’s')
-    }
-    return this.#witness
-  }
-
-  #appendWide(bytes: Uint8Array, from: number, length: number): void {
-    this.#witness.wide.set(bytes.subarray(from, from + length), this.#wide)
-    this.#wide += length
+    return this.#witness.finish()
   }
 }
