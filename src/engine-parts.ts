@@ -77,7 +77,7 @@ export class EngineParts {
       logger,
       maxQueued: options.maxQueued,
       hasRoom: (circuitId, rank) =>
-        this.desk.active === 0 || (this.scheduler.hasRoom(rank) && this.circuits.fitsNow(circuitId)),
+        this.desk.active === 0 || (this.scheduler.hasRoom(circuitId, rank) && this.circuits.fitsNow(circuitId)),
       devices: () => this.#pool?.serving ?? 1,
       onSettled: () => {
         // With nothing in flight any more, what is idle may be given up for whoever waits.
@@ -88,7 +88,8 @@ export class EngineParts {
     this.scheduler = new SynthesisScheduler({
       budget: this.budget,
       ...synthesis,
-      freeDevices: (rank) => this.#pool?.free(rank) ?? 0,
+      freeDevices: (circuitId, rank) =>
+        this.#pool?.free({ rank: () => rank, ...this.circuits.deviceTerms(circuitId, 'device') }) ?? 0,
       now: () => clock.now(),
     })
     this.circuits = new Circuits({
@@ -140,6 +141,7 @@ export class EngineParts {
             this.events.emit('gpu', { ordinal, state, ...(reason !== undefined && { reason }) })
             if (state !== 'ready' && state !== 'closed') this.logger.warn({ ordinal, reason }, `device ${state}`)
           },
+          deviceStarted: (client) => void this.circuits.equip(client),
           availabilityChanged: () => this.scheduler.wake(),
         },
         { signal, standIn, now: () => this.modules.clock.now() },

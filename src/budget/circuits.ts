@@ -3,6 +3,7 @@
  * loaded once for all who use them and given up when memory is wanted.
  */
 import type { CircuitId } from '../circuit/circuit-id.ts'
+import type { ClaimKind } from '../device/device-claims.ts'
 import type { DeviceCircuit, DeviceClient, PointResidency } from '../device/device-client.ts'
 import type { DeviceInfo } from '../device/device-spec.ts'
 import type { DeviceRole } from '../device/gpu-pool.ts'
@@ -11,6 +12,7 @@ import { BudgetExceededError, type ProverError, UnsupportedProofError } from '..
 import type { ParametersLocation, ReadRun } from '../params/parameters-location.ts'
 import { type SrsEntryStatus, type SrsLease, type SrsResource, SrsStore, type SrsStoreEvent } from '../srs/srs-store.ts'
 import { type CircuitSize, circuitSize } from './circuit-sizes.ts'
+import { deviceRoom } from './device-room.ts'
 import { type CircuitEstimate, estimateCircuit, type Machine, neededBytes, partitionBytes } from './estimates.ts'
 import { gpuMemoryRefusal } from './gpu-memory.ts'
 import type { MemoryBudget, Reservation } from './memory-budget.ts'
@@ -194,6 +196,18 @@ export class Circuits {
     return estimateCircuit(circuitSize(circuitId) as CircuitSize, this.#machine(this.placement(circuitId).role))
   }
 
+  /** Which devices can do a circuit, and what of one a partition takes. On the stand-in each has the device to itself. */
+  deviceTerms(circuitId: CircuitId, role: DeviceRole): Pick<ClaimKind, 'circuitId' | 'log2Domain' | 'room'> {
+    const size = circuitSize(circuitId)
+    if (size === undefined) return { circuitId, log2Domain: 0 }
+    const { log2Domain } = size
+    if (role === 'standIn') return { circuitId, log2Domain }
+    const machine = this.#machine('device')
+    // Until a device has told what it had to leave out, what it was asked to keep counts as kept.
+    const streamed = (this.#points.get(circuitId)?.streamedBytes ?? 0) > 0 || !estimateCircuit(size, machine).keepPoints
+    return { circuitId, log2Domain, room: deviceRoom(size, machine, streamed) }
+  }
+
   /**
    * Finds the parameter files, so that a job whose parameters are missing is not even queued.
    * @throws {SrsUnavailableError}, {DevelopmentParametersError}
@@ -278,9 +292,27 @@ export class Circuits {
     }
   }
 
-  /** Drops parameters that turned out bad (a file that changed while in use), so that the next job reads them anew. */
+  /**
+   * Drops parameters that turned out bad (a file that changed while in use), so that the next job reads them anew. What is kept keeps
+   * its memory meanwhile.
+   */
   async forget(circuitId: CircuitId): Promise<void> {
     if ((await this.#store.evict(circuitId)) > 0) this.#residency.forget(circuitId)
+  }
+
+  /**
+   * Loads what is kept onto a device that was started late, or again: what was preloaded is to be ready on whichever device takes it.
+   * Never rejects: what can't be loaded now is told of by the proof that needs it.
+   */
+  async equip(client: DeviceClient): Promise<void> {
+    for (const circuitId of this.#kept.keys()) {
+      try {
+        if (!this.isWarm(circuitId)) continue
+        await this.#warm(client, this.deviceCircuit(circuitId, await this.#options.locate(circuitId)), ALONG)
+      } catch {
+        // Nobody waits for it.
+      }
+    }
   }
 
   /** Bytes of a circuit's kept points in the host's memory; 0 if they are elsewhere. */
@@ -324,41 +356,59 @@ export class Circuits {
     const location = await this.#options.locate(circuitId)
     const { residentBytes } = this.require(circuitId)
     const circuit = this.deviceCircuit(circuitId, location)
+    const release = async (): Promise<void> => {
+      this.#points.delete(circuitId)
+      // A device that died meanwhile holds nothing any more.
+      await Promise.allSettled(this.#options.clients().map((client) => client.forget(circuitId)))
+    }
     const { log2Domain } = circuitSize(circuitId) as CircuitSize
     const clients = this.#options.clients().filter(({ info }) => info.maxLog2Domain >= log2Domain)
     const shares = clients.map(() => 0)
-    await Promise.all(
-      clients.map(async (client, k) => {
-        const { now, stallMs, onNote } = this.#options
-        let heardAt = now()
-        const loading = { silentMs: (): number => now() - heardAt }
-        // A file that does not answer fails the load before the device is taken to hang.
-        using _told = watchStall(loading, stallMs / 2, (silentMs) => run.stalled?.(silentMs, location.paramsFile))
-        using _ended = watchStall(loading, stallMs, () => void client.close())
-        const points = await client.warm(circuit, {
-          signal: run.signal,
-          onNote,
-          onProgress: (share) => {
-            heardAt = now()
-            shares[k] = share
-            run.unit(Math.min(...shares))
-          },
-        })
-        if (points !== undefined) this.#points.set(circuitId, points)
-      }),
-    )
-    return {
-      location,
-      bytes: residentBytes,
-      development: location.development,
-      release: async () => {
-        this.#points.delete(circuitId)
-        // A device that died meanwhile holds nothing any more.
-        await Promise.allSettled(this.#options.clients().map((client) => client.forget(circuitId)))
-      },
+    // The first that fails stops the others: what they have loaded by then nobody would give up.
+    const stop = new AbortController()
+    const signal = AbortSignal.any([run.signal, stop.signal])
+    const loads = clients.map(async (client, k) => {
+      const unit = (share: number): void => {
+        shares[k] = share
+        run.unit(Math.min(...shares))
+      }
+      try {
+        await this.#warm(client, circuit, { ...run, signal, unit })
+      } catch (error) {
+        stop.abort(error)
+        throw error
+      }
+    })
+    await Promise.allSettled(loads)
+    if (signal.aborted) {
+      await release()
+      throw signal.reason
     }
+    return { location, bytes: residentBytes, development: location.development, release }
+  }
+
+  /** Loads a circuit onto one device, which is ended if it hangs. */
+  async #warm(client: DeviceClient, circuit: DeviceCircuit, { signal, unit, stalled }: ReadRun): Promise<void> {
+    const { now, stallMs, onNote } = this.#options
+    let heardAt = now()
+    const loading = { silentMs: (): number => now() - heardAt }
+    // A file that does not answer fails the load before the device is taken to hang.
+    using _told = watchStall(loading, stallMs / 2, (silentMs) => stalled?.(silentMs, circuit.parameters.paramsFile))
+    using _ended = watchStall(loading, stallMs, () => void client.close())
+    const points = await client.warm(circuit, {
+      signal,
+      onNote,
+      onProgress: (share) => {
+        heardAt = now()
+        unit(share)
+      },
+    })
+    if (points !== undefined) this.#points.set(circuit.circuitId, points)
   }
 }
+
+/** For loading what nobody waits for. */
+const ALONG: ReadRun = { signal: new AbortController().signal, unit: () => {} }
 
 class PartitionUse implements CircuitUse {
   readonly #estimate: CircuitEstimate

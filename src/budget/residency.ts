@@ -101,14 +101,14 @@ export class Residency {
     entry.lastUsedAt = this.#options.now()
     entry.lastRank = rank
     if (entry.users > 0) return
-    if (!this.#options.loaded(entry.circuitId)) this.#drop(entry)
+    if (!this.#options.loaded(entry.circuitId) && !entry.kept) this.#drop(entry)
     else if (this.#options.budget.waiting > 0) this.#options.budget.recheck()
   }
 
-  /** Forgets a circuit that is not on the devices any more, unless somebody uses it. */
+  /** Forgets a circuit that is not on the devices any more, unless somebody uses it, or it is kept: then its memory is for the next load. */
   forget(circuitId: CircuitId): void {
     const entry = this.#entries.get(circuitId)
-    if (entry !== undefined && entry.users === 0 && !entry.evicting) this.#drop(entry)
+    if (entry !== undefined && entry.users === 0 && !entry.kept && !entry.evicting) this.#drop(entry)
   }
 
   /** Never gives this circuit's entry up. */

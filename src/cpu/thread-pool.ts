@@ -3,8 +3,8 @@
  * and a private scratch block.
  *
  * Tasks are handed out one by one: a thread gets its next task when it has answered the last, so threads of unequal speed
- * finish together, and cancelling takes no longer than one task. Runs that overlap are served in the order in which they came,
- * urgent ones first.
+ * finish together, and cancelling takes no longer than one task. Of runs that overlap urgent ones go first, then those of the
+ * smaller order, then those that came first; what one leaves idle another uses.
  */
 import { readFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
@@ -67,6 +67,7 @@ export interface ComputePoolOptions {
 interface PendingRun {
   readonly signal: AbortSignal
   readonly urgent: boolean
+  readonly order: number
   readonly task: string
   readonly args: readonly unknown[]
   readonly results: unknown[]
@@ -150,6 +151,7 @@ export class ComputePool implements ThreadPool {
       this.#runs.push({
         signal,
         urgent: run.urgent === true,
+        order: run.order ?? 0,
         task,
         args,
         results,
@@ -229,14 +231,15 @@ export class ComputePool implements ThreadPool {
     this.#dispatch()
   }
 
-  /** Gives every idle thread the next task of the oldest run that has one left, urgent ones first. */
+  /** Gives every idle thread the next task of the first run that has one left. */
   #dispatch(): void {
     if (this.#state !== 'running') return
     for (const thread of this.#threads) {
       while (thread.current === undefined) {
         const waiting = this.#runs.filter(({ failure, next, args }) => failure === undefined && next < args.length)
-        const run = waiting.find(({ urgent }) => urgent) ?? waiting[0]
-        if (run === undefined) return
+        const [first, ...rest] = waiting
+        if (first === undefined) return
+        const run = rest.reduce((best, other) => (goesBefore(other, best) ? other : best), first)
         const index = run.next++
         const message: TaskMessage = { task: run.task, args: run.args[index] }
         try {
@@ -276,6 +279,10 @@ export class ComputePool implements ThreadPool {
     })
     return this.#ended
   }
+}
+
+function goesBefore(a: PendingRun, b: PendingRun): boolean {
+  return a.urgent === b.urgent ? a.order < b.order : a.urgent
 }
 
 async function compile(name: string): Promise<WebAssembly.Module> {

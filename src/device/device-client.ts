@@ -28,6 +28,8 @@ export interface Batch extends DeviceCircuit {
   readonly witnesses: readonly CompactWitness[]
   /** Its units go before those of other batches on the device. */
   readonly urgent?: boolean | undefined
+  /** Among batches that are alike urgent the units of the greater go first. @default 0 */
+  readonly rank?: number | undefined
 }
 
 export interface BatchResult {

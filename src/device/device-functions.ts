@@ -53,6 +53,9 @@ interface HeldMemory {
 /** Calls in flight get their replies before a worker whose device was lost ends. */
 const LAST_REPLIES_MS = 100
 
+/** More batches than a worker gets in its life: whatever has a higher rank goes before what has a lower one. */
+const RANK_STEP = 2 ** 40
+
 /** A request whose witness does not come is not waited for any longer. */
 const WARM_UP_LIMIT_MS = 10_000
 
@@ -76,6 +79,8 @@ class DeviceHost {
   readonly #received = new Map<number, { readonly bytes: Uint8Array; at: number }>()
   #warming: AbortController | undefined
   #open: OpenDevice | undefined
+  /** Batches so far: earlier ones go first. */
+  #batches = 0
   #closing = false
 
   constructor(end: (error?: Error) => void) {
@@ -151,14 +156,18 @@ class DeviceHost {
     using circuit = await this.#circuits.use(batch, run)
     const loadMs = performance.now() - from
     try {
-      const { shape, points, file } = circuit
-      const input = { device: this.#device, shape, witnesses, points, key: file.key }
+      const { shape, points, shared, file } = circuit
       const passed = (milestone: Milestone): void => {
         // Copies that were sent here go: who sent them has the original for another try.
         if (milestone === 'taken') witnesses.length = 0
         run.passed?.(milestone)
       }
-      const proofs = await proveBatch(input, { ...run, urgent: batch.urgent, passed })
+      const order = this.#batches++ - RANK_STEP * (batch.rank ?? 0)
+      const ordered = { ...run, urgent: batch.urgent, order, passed }
+      // What is urgent goes alone: it would wait for the sums of others. Points that are there need no sharing.
+      using place = batch.urgent || points.streamedBytes === 0 ? undefined : shared.announce(ordered)
+      const input = { device: this.#device, shape, witnesses, points: place ?? points, key: file.key }
+      const proofs = await proveBatch(input, ordered)
       return { proofs, loadMs, points: residencyOf(points), stagingBytes: this.#open?.stagingBytes?.() }
     } catch (error) {
       if (ProverError.is(error)) {

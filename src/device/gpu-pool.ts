@@ -1,39 +1,31 @@
 /**
- * The devices of an engine: who has which, who waits, and what happens when one fails.
- *
- * A device has two seats. In the first sits one partition after another, in order of their jobs. The second is for what is critical
- * while the first is taken: the device then works on its units first and goes on with the other's in between and afterwards.
- *
- * A device whose worker exits is started again in the background with the next generation; what it was working on rejects and is the
- * caller's to repeat. One that fails again and again is quarantined and tried later.
+ * The devices of an engine: who has which, and who waits. Seats are given in the order of the claims; what a device does when it
+ * fails is in `pooled-device.ts`, who may share one in `seats.ts`. What a device was working on when it failed rejects, and is the
+ * caller's to repeat.
  *
  * A stand-in (the CPU device beside GPUs) is started when a partition asks for it first, and gets only those that ask for it.
- *
- *     starting → idle ⇄ proving → lost → starting …     starting → excluded (failed its first self-test)
- *     idle, proving, lost → quarantined → starting …
  */
 import type { CircuitId } from '../circuit/circuit-id.ts'
-import { GpuUnavailableError, type ProverError, toErrorObject } from '../errors.ts'
-import { type Claim, compareClaims, URGENT_RANK } from './device-claims.ts'
+import { GpuUnavailableError, WorkerExitedError } from '../errors.ts'
+import { type Claim, type ClaimKind, compareClaims } from './device-claims.ts'
 import type { DeviceClient } from './device-client.ts'
-import { DeviceHealth } from './device-health.ts'
 import type { DeviceInfo } from './device-spec.ts'
+import {
+  type DeviceHold,
+  type DeviceRole,
+  type DeviceRow,
+  type DeviceSlot,
+  type DeviceState,
+  PooledDevice,
+} from './pooled-device.ts'
 
-/** How one device is started, anew after each death. */
-export interface DeviceSlot {
-  /** For status and errors until the device has told its name. */
-  readonly name: string
-  start(signal: AbortSignal): Promise<DeviceClient>
-}
+export type { DeviceHold, DeviceRole, DeviceRow, DeviceSlot, DeviceState }
 
 /** The device for what the others can't do. */
 export interface StandInSlot extends DeviceSlot {
   readonly kind: 'cpu'
   readonly maxLog2Domain: number
 }
-
-/** Who is asked: the engine's devices, or their stand-in. */
-export type DeviceRole = 'device' | 'standIn'
 
 /** What a pool may have beside its devices. */
 export interface PoolOptions {
@@ -43,54 +35,12 @@ export interface PoolOptions {
   readonly now?: (() => number) | undefined
 }
 
-export type DeviceState = 'starting' | 'idle' | 'proving' | 'lost' | 'excluded' | 'quarantined'
-
-export interface DeviceRow {
-  readonly ordinal: number
-  readonly device: number
-  readonly generation: number
-  readonly name: string
-  readonly state: DeviceState
-  readonly reason?: string
-  readonly verifyFailures: number
-  readonly jobId?: string
-  readonly partition?: number
-  readonly busyMs?: number
-}
-
 export interface PoolObserver {
   deviceChanged(ordinal: number, state: 'ready' | 'lost' | 'excluded' | 'quarantined' | 'closed', reason?: string): void
-  /** A device became idle, or is gone for good: who waits should look again. */
+  /** A device was started, the first time or again: it has nothing of any circuit yet. */
+  deviceStarted(client: DeviceClient): void
+  /** A device has a free seat, or is gone for good: who waits should look again. */
   availabilityChanged(): void
-}
-
-type SeatName = 'main' | 'urgent'
-
-interface Seat {
-  readonly claim: Claim
-  readonly since: number
-}
-
-interface Row {
-  readonly ordinal: number
-  readonly role: DeviceRole
-  /** Asked for at least once: a stand-in that nobody needs is not started, nor told of. */
-  wanted: boolean
-  readonly slot: DeviceSlot
-  readonly health: DeviceHealth
-  readonly seats: Record<SeatName, Seat | undefined>
-  generation: number
-  state: DeviceState
-  reason: string | undefined
-  client: DeviceClient | undefined
-  info: DeviceInfo | undefined
-  /** Circuits that its memory was too small for, since it was started. */
-  readonly tooLarge: Set<string>
-  /** When a unit of either seat ended last. */
-  lastUnitAt: number
-  timer: NodeJS.Timeout | undefined
-  /** The start whose device the row takes; one that a quarantine overtook closes what it opened. */
-  latestStart: object | undefined
 }
 
 interface Waiter {
@@ -100,56 +50,26 @@ interface Waiter {
   readonly reject: (reason: unknown) => void
 }
 
-/** A device held by one partition. */
-export interface DeviceHold extends Disposable {
-  readonly ordinal: number
-  readonly client: DeviceClient
-  /** In the second seat: its units go before those of the first. */
-  readonly urgent: boolean
-  /** A unit ended. */
-  unit(): void
-  /** For how long no unit has ended, of either seat, ms. */
-  silentMs(): number
-  /** A batch came back: earlier failures of this device are forgotten. */
-  succeeded(): void
-  /** Its memory did not suffice: from now on others are asked first for this circuit. */
-  outOfMemory(): void
-  /** Ends a device that hangs; what it works on rejects. */
-  end(): void
-}
-
 export class GpuPool {
-  readonly #rows: Row[]
+  readonly #devices: PooledDevice[]
   readonly #standIn: StandInSlot | undefined
   readonly #observer: PoolObserver
-  readonly #now: () => number
   readonly #waiters: Waiter[] = []
   readonly #closing = new AbortController()
-  #starts: Promise<void>[] = []
   #closed: Promise<void> | undefined
 
   private constructor(slots: readonly DeviceSlot[], observer: PoolObserver, { standIn, now }: PoolOptions) {
     this.#observer = observer
     this.#standIn = standIn
-    this.#now = now ?? (() => performance.now())
-    this.#rows = (standIn === undefined ? slots : [...slots, standIn]).map(
-      (slot, ordinal): Row => ({
-        ordinal,
-        role: slot === standIn ? 'standIn' : 'device',
-        wanted: slot !== standIn,
-        slot,
-        health: new DeviceHealth(),
-        seats: { main: undefined, urgent: undefined },
-        generation: 0,
-        state: 'starting',
-        reason: undefined,
-        client: undefined,
-        info: undefined,
-        tooLarge: new Set(),
-        lastUnitAt: 0,
-        timer: undefined,
-        latestStart: undefined,
-      }),
+    const owner = {
+      closing: this.#closing.signal,
+      now: now ?? (() => performance.now()),
+      changed: (device: PooledDevice, state: 'ready' | 'lost' | 'excluded' | 'quarantined', reason?: string) =>
+        this.#changed(device, state, reason),
+      freed: () => this.#handOut(),
+    }
+    this.#devices = (standIn === undefined ? slots : [...slots, standIn]).map(
+      (slot, ordinal) => new PooledDevice(ordinal, slot === standIn ? 'standIn' : 'device', slot, owner),
     )
   }
 
@@ -168,17 +88,15 @@ export class GpuPool {
     const abort = (): void => pool.#closing.abort(signal?.reason)
     signal?.addEventListener('abort', abort, { once: true })
     try {
-      const rows = pool.#of('device')
-      pool.#starts = rows.map((row) => pool.#startRow(row))
-      const ready = rows.map(async (row, i) => {
-        await pool.#starts[i]
-        if (row.client === undefined) throw new Error(row.reason)
+      const ready = pool.#of('device').map(async (device) => {
+        await device.start()
+        if (device.client === undefined) throw new Error(device.reason)
       })
       await Promise.any(ready).catch(async () => {
         signal?.throwIfAborted()
-        const [row] = pool.#of('standIn')
-        if (row !== undefined) await pool.#want(row)
-        if (row?.client === undefined) throw pool.noDevice('device')
+        const [standIn] = pool.#of('standIn')
+        await standIn?.start()
+        if (standIn?.client === undefined) throw pool.noDevice('device')
       })
       signal?.throwIfAborted()
       return pool
@@ -191,22 +109,22 @@ export class GpuPool {
   }
 
   /** The devices; where none is left, what stands in for them. */
-  get #usable(): Row[] {
+  get #usable(): PooledDevice[] {
     return this.#of(this.#left('device') ? 'device' : 'standIn')
-  }
-
-  get idle(): number {
-    return this.#usable.filter(({ state, wanted }) => state === 'idle' || !wanted).length
   }
 
   /** Devices that work now. */
   get serving(): number {
-    return this.#usable.filter((row) => isServing(row) || !row.wanted).length
+    return this.#usable.filter(({ serving, wanted }) => serving || !wanted).length
   }
 
-  /** Devices that would take a partition of this rank at once. */
-  free(rank: number): number {
-    return this.#usable.filter((row) => !row.wanted || seatFor(row, rank) !== undefined).length
+  /** Partitions of this kind that devices would work on at once. */
+  free(claim: ClaimKind): number {
+    const counts = this.#usable.map((device) => {
+      if (!device.wanted) return 1
+      return device.serving && device.reaches(claim) ? device.seats.roomFor(claim) : 0
+    })
+    return counts.reduce((sum, count) => sum + count, 0)
   }
 
   /** Devices that work, or will after a restart. */
@@ -234,32 +152,17 @@ export class GpuPool {
   }
 
   rows(): DeviceRow[] {
-    const now = this.#now()
-    const rows = this.#rows.filter(({ wanted }) => wanted)
-    return rows.map(({ ordinal, generation, info, slot, state, reason, health, seats }) => {
-      const seat = seats.urgent ?? seats.main
-      return {
-        ordinal,
-        // One worker a device: both are counted in the same order.
-        device: ordinal,
-        generation,
-        name: info?.name ?? slot.name,
-        state,
-        verifyFailures: health.verifyFailures,
-        ...(reason !== undefined && { reason }),
-        ...(seat !== undefined && { ...seat.claim.occupant, busyMs: now - seat.since }),
-      }
-    })
+    return this.#devices.filter(({ wanted }) => wanted).map(({ row }) => row)
   }
 
   /**
    * Waits for a device.
-   * @throws {GpuUnavailableError} no device is left
+   * @throws {GpuUnavailableError} no device is left that could do it
    * @throws `signal.reason`
    */
   async acquire(claim: Claim, signal: AbortSignal, role: DeviceRole = 'device'): Promise<DeviceHold> {
     signal.throwIfAborted()
-    for (const row of this.#of(role)) if (!row.wanted) void this.#want(row)
+    for (const device of this.#of(role)) if (!device.wanted) void device.start()
     let giveUp: () => void = () => {}
     try {
       return await new Promise<DeviceHold>((resolve, reject) => {
@@ -269,6 +172,8 @@ export class GpuPool {
           if (index < 0) return
           this.#waiters.splice(index, 1)
           reject(signal.reason)
+          // It may have kept a seat from those behind it.
+          this.#handOut()
         }
         signal.addEventListener('abort', giveUp, { once: true })
         this.#waiters.push(waiter)
@@ -279,19 +184,14 @@ export class GpuPool {
     }
   }
 
-  /**
-   * Counts a proof of this device that did not verify. What the device holds of the circuit may be what is wrong: it drops that, and reads it
-   * anew for the next proof.
-   */
+  /** A proof of this device did not verify: it drops the circuit, and is out of service if that was not the first. */
   verifyFailed(ordinal: number, circuitId: CircuitId): void {
-    const row = this.#rows[ordinal]
-    row?.client?.forget(circuitId).catch(() => {})
-    if (row?.health.wrong()) this.#quarantine(row, 'its proofs do not verify')
+    this.#devices[ordinal]?.verifyFailed(circuitId)
   }
 
   /** A proof of this device holds. */
   verified(ordinal: number): void {
-    this.#rows[ordinal]?.health.verified()
+    this.#devices[ordinal]?.verified()
   }
 
   /** Closes every device; those who wait for one reject. Idempotent. */
@@ -304,205 +204,99 @@ export class GpuPool {
     this.#closing.abort()
     const gone = new GpuUnavailableError('the devices are closed')
     for (const waiter of this.#waiters.splice(0)) waiter.reject(gone)
-    for (const { timer } of this.#rows) clearTimeout(timer)
-    await Promise.allSettled(this.#starts)
-    await Promise.all(this.#rows.map(({ client }) => client?.close()))
-    for (const row of this.#rows) if (row.client !== undefined) this.#observer.deviceChanged(row.ordinal, 'closed')
-  }
-
-  #of(role: DeviceRole): Row[] {
-    return this.#rows.filter((row) => row.role === role)
-  }
-
-  /** Whether a device of this role works, or will before long. */
-  #left(role: DeviceRole): boolean {
-    return this.#of(role).some(isLeft)
-  }
-
-  /** Starts a stand-in, once. */
-  #want(row: Row): Promise<void> {
-    row.wanted = true
-    const started = this.#startRow(row)
-    this.#starts.push(started)
-    return started
-  }
-
-  async #startRow(row: Row): Promise<void> {
-    const start = {}
-    row.latestStart = start
-    try {
-      const client = await row.slot.start(this.#closing.signal)
-      // Quarantined meanwhile: what comes after that starts a device of its own.
-      if (this.#closing.signal.aborted || row.latestStart !== start) return await client.close()
-      row.client = client
-      row.info = client.info
-      row.tooLarge.clear()
-      row.generation++
-      row.state = 'idle'
-      row.reason = undefined
-      void client.exited.then((error) => this.#died(row, client, error))
-      this.#observer.deviceChanged(row.ordinal, 'ready')
-      this.#handOut()
-    } catch (error) {
-      if (this.#closing.signal.aborted) {
-        row.reason = 'closing'
-        return
-      }
-      if (row.latestStart !== start) return
-      const { message } = toErrorObject(error)
-      if (row.generation === 0) this.#leave(row, 'excluded', message)
-      else this.#quarantine(row, message)
-    }
-  }
-
-  #died(row: Row, client: DeviceClient, error: ProverError): void {
-    if (row.client !== client || this.#closing.signal.aborted) return
-    row.client = undefined
-    this.#empty(row)
-    row.state = 'lost'
-    row.reason = error.message
-    this.#observer.deviceChanged(row.ordinal, 'lost', error.message)
-    if (row.health.fault()) this.#quarantine(row, `${error.message}; it was started again in vain`)
-    else this.#restart(row)
-  }
-
-  #restart(row: Row): void {
-    this.#starts.push(this.#startRow(row))
-  }
-
-  /** Takes a device out of service, to be tried again later. */
-  #quarantine(row: Row, reason: string): void {
-    if (row.state === 'quarantined' || this.#closing.signal.aborted) return
-    const { client } = row
-    row.client = undefined
-    row.latestStart = undefined
-    this.#empty(row)
-    if (client !== undefined) this.#starts.push(client.close())
-    const ms = row.health.quarantine()
-    row.timer = setTimeout(() => {
-      row.state = 'starting'
-      this.#restart(row)
-    }, ms)
-    this.#leave(row, 'quarantined', reason)
-  }
-
-  #empty(row: Row): void {
-    row.seats.main = undefined
-    row.seats.urgent = undefined
-  }
-
-  /** The device serves nobody any more, or not for now. */
-  #leave(row: Row, state: 'excluded' | 'quarantined', reason: string): void {
-    row.state = state
-    row.reason = reason
-    this.#observer.deviceChanged(row.ordinal, state, reason)
-    if (this.#refuseIfNoneLeft(row.role)) this.#observer.availabilityChanged()
-  }
-
-  /** With no device left those who wait would wait for ever, and so would who needs a larger one than those left. */
-  #refuseIfNoneLeft(role: DeviceRole): boolean {
-    const left = this.#of(role).filter(isLeft)
-    for (const waiter of this.#waiters.filter((waiting) => waiting.role === role)) {
-      if (left.some((row) => reaches(row, waiter.claim))) continue
-      this.#waiters.splice(this.#waiters.indexOf(waiter), 1)
-      waiter.reject(this.noDevice(role))
-    }
-    return left.length === 0
+    const opened = await Promise.all(this.#devices.map((device) => device.close()))
+    for (const [ordinal, was] of opened.entries()) if (was) this.#observer.deviceChanged(ordinal, 'closed')
   }
 
   /** Why no device of a role is left. */
   noDevice(role: DeviceRole): GpuUnavailableError {
-    const rows = this.#of(role)
-    const reasons = rows.map(({ slot, reason }) => `${slot.name}: ${reason ?? 'not started'}`)
+    const devices = this.#of(role)
+    const reasons = devices.map(({ slot, reason }) => `${slot.name}: ${reason}`)
     return new GpuUnavailableError(`no device is left to prove on (${reasons.join('; ')})`, {
-      details: { device: rows.map(({ slot }) => slot.name).join(', ') },
+      details: { device: devices.map(({ slot }) => slot.name).join(', ') },
     })
+  }
+
+  #of(role: DeviceRole): PooledDevice[] {
+    return this.#devices.filter((device) => device.role === role)
+  }
+
+  /** Whether a device of this role works, or will before long. */
+  #left(role: DeviceRole): boolean {
+    return this.#of(role).some(({ left }) => left)
+  }
+
+  #changed(device: PooledDevice, state: 'ready' | 'lost' | 'excluded' | 'quarantined', reason?: string): void {
+    this.#observer.deviceChanged(device.ordinal, state, reason)
+    if (state === 'ready') {
+      this.#observer.deviceStarted(device.client as DeviceClient)
+      this.#handOut()
+    }
+    if (device.left) return
+    this.#refuseHopeless()
+    if (!this.#left(device.role)) this.#observer.availabilityChanged()
+  }
+
+  /** With no device left that could do it a claim would wait for ever. */
+  #refuseHopeless(): void {
+    for (const waiter of [...this.#waiters]) {
+      const { role, claim } = waiter
+      if (this.#of(role).some((device) => device.left && device.reaches(claim))) continue
+      this.#waiters.splice(this.#waiters.indexOf(waiter), 1)
+      waiter.reject(this.noDevice(role))
+    }
   }
 
   /** Gives free seats to those who wait, in their order. */
   #handOut(): void {
-    this.#refuseIfNoneLeft('device')
-    this.#refuseIfNoneLeft('standIn')
+    this.#refuseHopeless()
+    const passed: Waiter[] = []
     for (const waiter of [...this.#waiters].sort((a, b) => compareClaims(a.claim, b.claim))) {
-      const row = this.#rowFor(waiter)
-      if (row === undefined) continue
+      const device = this.#deviceFor(waiter, passed)
+      if (device === undefined) {
+        passed.push(waiter)
+        continue
+      }
       this.#waiters.splice(this.#waiters.indexOf(waiter), 1)
-      waiter.resolve(this.#hold(row, waiter.claim))
+      waiter.resolve(device.hold(waiter.claim))
     }
-    if (this.idle > 0) this.#observer.availabilityChanged()
+    this.#recall()
+    this.#observer.availabilityChanged()
   }
 
-  /** An idle device before one that works, and one that has failed this partition or is too small only if there is no other. */
-  #rowFor({ claim, role }: Waiter): Row | undefined {
-    const rows = this.#of(role).filter((row) => reaches(row, claim))
-    const large = rows.filter((row) => isLeft(row) && !row.tooLarge.has(claim.circuitId))
-    const enough = large.length > 0 ? large : rows
-    const others = enough.filter((row) => isServing(row) && row.ordinal !== claim.avoid)
-    const candidates = others.length > 0 ? others : enough
-    const free = candidates.filter((row) => seatFor(row, claim.rank()) !== undefined)
-    return free.find(({ state }) => state === 'idle') ?? free[0]
+  /** What gets ready behind another partition goes to a device that has nothing to do. */
+  #recall(): void {
+    const idle = this.#devices.filter(({ state }) => state === 'idle')
+    for (const device of idle) {
+      const ready = this.#of(device.role).flatMap(({ seats }) => seats.ready ?? [])
+      const [seat] = ready
+        .filter(({ claim }) => claim.avoid !== device.ordinal && device.reaches(claim) && !device.isTooSmall(claim))
+        .sort((a, b) => compareClaims(a.claim, b.claim))
+      seat?.recall.abort(new WorkerExitedError('another device can begin with it'))
+    }
   }
 
-  #hold(row: Row, claim: Claim): DeviceHold {
-    const name = seatFor(row, claim.rank()) as SeatName
-    const seat: Seat = { claim, since: this.#now() }
-    const { generation } = row
-    const client = row.client as DeviceClient
-    const unit = (): void => {
-      row.lastUnitAt = this.#now()
-    }
-    row.seats[name] = seat
-    row.state = 'proving'
-    unit()
-    return {
-      ordinal: row.ordinal,
-      client,
-      urgent: name === 'urgent',
-      unit,
-      silentMs: () => this.#now() - row.lastUnitAt,
-      succeeded: () => {
-        if (row.generation !== generation) return
-        row.health.succeeded()
-        row.tooLarge.delete(claim.circuitId)
-      },
-      outOfMemory: () => {
-        if (row.generation === generation) row.tooLarge.add(claim.circuitId)
-      },
-      end: () => {
-        // From now on nobody else gets it; its exit decides what comes next.
-        if (row.client === client) row.state = 'lost'
-        void client.close()
-      },
-      [Symbol.dispose]: () => {
-        // After a death the seat is empty or another generation's.
-        if (row.seats[name] !== seat) return
-        row.seats[name] = undefined
-        const empty = row.seats.main === undefined && row.seats.urgent === undefined
-        if (empty && row.state === 'proving') row.state = 'idle'
-        this.#handOut()
-      },
-    }
+  /**
+   * The device with the fewest partitions on it; one that has failed this partition or is too small only if there is no other. A seat
+   * that somebody waits for who goes before is nobody else's, however well it would fit: those who need more room would never get it.
+   */
+  #deviceFor({ claim, role }: Waiter, passed: readonly Waiter[]): PooledDevice | undefined {
+    const able = this.#of(role).filter((device) => device.reaches(claim))
+    const large = able.filter((device) => device.left && !device.isTooSmall(claim))
+    const enough = large.length > 0 ? large : able
+    const others = enough.filter(({ serving, ordinal }) => serving && ordinal !== claim.avoid)
+    const free = (others.length > 0 ? others : enough).filter((device) => {
+      const kind = device.serving ? device.seats.kindFor(claim) : undefined
+      return kind === 'urgent' || (kind === 'normal' && !passed.some((waiter) => waitsFor(waiter, device)))
+    })
+    const [first, ...rest] = free
+    return rest.reduce(
+      (best, other) => (best !== undefined && other.seats.size < best.seats.size ? other : best),
+      first,
+    )
   }
 }
 
-/** Works, or will before long. */
-function isLeft({ state }: Row): boolean {
-  return state !== 'excluded' && state !== 'quarantined'
-}
-
-/** Whether the circuit's domain is one that the device reaches; of one that was never started nobody knows. */
-function reaches({ info }: Row, { log2Domain }: Claim): boolean {
-  return info === undefined || info.maxLog2Domain >= log2Domain
-}
-
-function isServing({ state }: Row): boolean {
-  return state === 'idle' || state === 'proving'
-}
-
-/** Where on a device a claim of this rank may sit now. */
-function seatFor(row: Row, rank: number): SeatName | undefined {
-  if (!isServing(row)) return undefined
-  const { main, urgent } = row.seats
-  if (main === undefined) return 'main'
-  return rank >= URGENT_RANK && urgent === undefined && main.claim.rank() < rank ? 'urgent' : undefined
+function waitsFor({ role, claim }: Waiter, device: PooledDevice): boolean {
+  return role === device.role && claim.avoid !== device.ordinal && device.reaches(claim)
 }

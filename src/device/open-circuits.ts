@@ -5,6 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import type { DeviceShape, Run } from '../groth16/proving-device.ts'
+import { SharedPass } from '../groth16/shared-pass.ts'
 import type { SrsPoints } from '../groth16/srs-points.ts'
 import type { SrsFile } from '../params/srs-file.ts'
 import { orAborted } from '../params/waiting.ts'
@@ -18,13 +19,16 @@ export interface OpenCircuit {
 }
 
 /** A use of an open circuit, until it is disposed of. */
-export interface UsedCircuit extends OpenCircuit, Disposable {}
+export interface UsedCircuit extends OpenCircuit, Disposable {
+  /** The points for all who pass over them at the same time. */
+  readonly shared: SharedPass
+}
 
 interface Entry {
   readonly circuitId: CircuitId
   /** Of the parameters: others under the same name are opened anew. */
   readonly digest: string
-  readonly opened: Promise<OpenCircuit>
+  readonly opened: Promise<Omit<UsedCircuit, typeof Symbol.dispose>>
   readonly controller: AbortController
   /** Who waits for it. */
   readonly waiting: Set<Run>
@@ -105,7 +109,7 @@ export class OpenCircuits {
         const [first] = waiting
         first?.note?.(message)
       },
-    })
+    }).then((open) => ({ ...open, shared: new SharedPass(open.points) }))
     const entry: Entry = {
       circuitId,
       digest: parameters.paramsDigest,

@@ -2,8 +2,8 @@
  * A Groth16 prover for several partitions of one circuit, written once against {@link ProvingDevice}.
  *
  * Each partition is assigned and its quotient computed; then one pass over the SRS adds every range of points up for all
- * partitions, so that a batch of n reads and imports the parameters once instead of n times. What is made on the device is
- * released on every path.
+ * partitions, so that a batch of n reads and imports the parameters once instead of n times. Batches that run side by side share
+ * that pass (`shared-pass.ts`). What is made on the device is released on every path.
  */
 import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
 import { decodeSumG1, decodeSumG2, encodeG1, encodeG2 } from '../curve/encoding.ts'
@@ -11,14 +11,15 @@ import { type PointRange, QUERIES, QUERY_GROUP, type Query } from '../params/lay
 import { assembleProof, type ProvingElements, type QuerySums } from './assemble.ts'
 import { type Blinding, randomBlinding } from './blinding.ts'
 import type { Assignment, DeviceShape, ProvingDevice, Run } from './proving-device.ts'
-import type { SrsPoints } from './srs-points.ts'
+import type { PointSource } from './shared-pass.ts'
 
 export interface ProveBatchInput {
   readonly device: ProvingDevice
   readonly shape: DeviceShape
   /** One a partition. */
   readonly witnesses: readonly CompactWitness[]
-  readonly points: SrsPoints
+  /** The SRS on this device, or a place in a pass that is shared with other batches. */
+  readonly points: PointSource
   readonly key: ProvingElements
 }
 

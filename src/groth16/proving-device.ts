@@ -21,6 +21,8 @@ export interface Run {
   readonly signal: AbortSignal
   /** Its units go before those of other calls to the same device. */
   readonly urgent?: boolean | undefined
+  /** Among calls that are alike urgent the units of the smaller go first. @default 0 */
+  readonly order?: number | undefined
   /** Called once for each, in order. */
   readonly passed?: ((milestone: Milestone) => void) | undefined
   /** Called after each unit of device work, with the share (0 to 1) of this call that is done. */

@@ -2,7 +2,6 @@
  * One partition's way: reserve → synthesize → prove. What it holds (memory, its place among those that synthesize, its circuit, a
  * device) is released on every path, and only when the work that uses it has stopped.
  */
-import { circuitSize } from '../budget/circuit-sizes.ts'
 import type { Circuits, LoadedCircuit } from '../budget/circuits.ts'
 import type { PartitionMemory } from '../budget/partition-memory.ts'
 import type { CompactWitness } from '../circuit/shape.ts'
@@ -11,6 +10,7 @@ import type { DeviceRole, GpuPool } from '../device/gpu-pool.ts'
 import { watchStall } from '../device/stall-watch.ts'
 import { asProverError, ProverError, type ProverErrorCode } from '../errors.ts'
 import type { Diagnosis, StallPhase } from '../events.ts'
+import type { Milestone } from '../groth16/proving-device.ts'
 import type { ReadRun } from '../params/parameters-location.ts'
 import type { PartitionInput } from '../synthesis/partition-input.ts'
 import type { Synthesizer } from '../synthesis/synthesis-pool.ts'
@@ -130,7 +130,7 @@ async function proveOn(
   )
   room.turn.synthesized()
   room.memory.freed('synthesis')
-  const proof = await proveOnDevice(role, steps, partition, circuit, witness, room)
+  const proof = await proveOnDevice(steps, partition, { role, circuit, witness, room })
   return { proof, circuit, loadMs }
 }
 
@@ -215,76 +215,131 @@ function synthesize(
   return attempts(steps, partition, step, signal)
 }
 
-function proveOnDevice(
-  role: DeviceRole,
+interface DeviceWork {
+  readonly role: DeviceRole
+  readonly circuit: LoadedCircuit
+  readonly witness: CompactWitness
+  readonly room: Room
+}
+
+function proveOnDevice(steps: PartitionSteps, partition: Partition, work: DeviceWork): Promise<Uint8Array> {
+  const { memory } = work.room
+  let last: DeviceTry = {}
+  return attempts(steps, partition, async () => {
+    do {
+      const { interrupted: cause } = last
+      if (cause !== undefined && !memory.takeBack()) throw new MemoryTaken('others took it', { cause })
+      last = await tryOnDevice(steps, partition, work)
+      if (last.failed !== undefined) throw last.failed
+    } while (last.proof === undefined)
+    return last.proof
+  })
+}
+
+/** What came of a try. */
+interface DeviceTry {
+  readonly proof?: Uint8Array
+  /** Why it did not end. */
+  readonly interrupted?: unknown
+  /** The same, where it was this partition's own try: not so if the device died of what another did there, or if it was let go of. */
+  readonly failed?: unknown
+}
+
+async function tryOnDevice(
   steps: PartitionSteps,
   partition: Partition,
-  circuit: LoadedCircuit,
-  witness: CompactWitness,
-  room: Room,
-): Promise<Uint8Array> {
+  { role, circuit, witness, room }: DeviceWork,
+): Promise<DeviceTry> {
   const { job } = partition
-  const bytes = witness.inputs.byteLength + witness.bits.byteLength + witness.wide.byteLength
-  const deviceCircuit =
-    role === 'device'
-      ? steps.circuits.deviceCircuit(job.circuitId, circuit.location)
-      : { circuitId: job.circuitId, parameters: circuit.location, keepPoints: false }
-  let failed: unknown
-  return attempts(steps, partition, async () => {
-    if (failed !== undefined && !room.memory.takeBack()) throw new MemoryTaken('others took it', { cause: failed })
-    steps.witnessBytes(bytes)
-    using device = await steps.pool
-      .acquire(claimOf(partition), job.signal, role)
-      .finally(() => steps.witnessBytes(-bytes))
+  const { circuitId, signal } = job
+  using waiting = witnessWaits(steps, witness)
+  using device = await steps.pool.acquire(claimOf(steps, partition, role), signal, role)
+  let working = false
+  const passed: Milestone[] = []
+  const freed = (milestone: Milestone): void => room.memory.freed(milestone === 'taken' ? 'sent' : 'quotient')
+  const begin = (): void => {
+    if (working) return
+    working = true
+    waiting[Symbol.dispose]()
     partition.gpu = device.ordinal
     partition.move('gpu')
     steps.placed(partition)
-    // The device has it: another witness may be made ahead.
+    // Another witness may be made ahead.
     room.turn.leave()
+    for (const milestone of passed) freed(milestone)
+  }
+  device.whenWorking(begin)
+  using _watch = watchStall(device, steps.stallMs, (silentMs) => {
+    // Of several on a device one is told of, and ends it for all.
+    if (!device.first) return
+    steps.stalled(partition, 'gpu', silentMs)
+    device.end()
+  })
+  try {
     const { urgent } = device
-    const batch = { ...deviceCircuit, witnesses: [witness], urgent }
-    using _watch = watchStall(device, steps.stallMs, (silentMs) => {
-      steps.stalled(partition, 'gpu', silentMs)
-      device.end()
-    })
-    try {
-      const { proofs, points } = await device.client.proveBatch(batch, {
-        signal: job.signal,
+    const deviceCircuit =
+      role === 'device'
+        ? steps.circuits.deviceCircuit(circuitId, circuit.location)
+        : { circuitId, parameters: circuit.location, keepPoints: false }
+    const { proofs, points } = await device.client.proveBatch(
+      { ...deviceCircuit, witnesses: [witness], urgent, rank: job.rank },
+      {
+        signal: AbortSignal.any([signal, device.recall]),
         onProgress: (share) => {
           device.unit()
           partition.gpuShare = share
           steps.progressed(partition)
         },
-        onPassed: (milestone) => room.memory.freed(milestone === 'taken' ? 'sent' : 'quotient'),
-      })
-      if (role === 'device') steps.circuits.located(job.circuitId, points)
-      // What the stand-in loaded was counted with this partition, and is not to outlive it.
-      if (role === 'standIn') await device.client.forget(job.circuitId)
-      const [proof] = proofs
-      if (proof === undefined || proofs.length !== 1) throw new Error(`${proofs.length} proofs came back for 1 witness`)
-      device.succeeded()
-      partition.gpuShare = 1
-      partition.move('done')
-      steps.progressed(partition)
-      return proof
-    } catch (error) {
-      failed = error
-      partition.gpuShare = 0
-      partition.avoid = device.ordinal
-      if (ProverError.is(error) && error.code === 'ERR_GPU_OUT_OF_MEMORY') device.outOfMemory()
-      const again = isPassing(error) || (role === 'device' && steps.circuits.standsIn(job.circuitId))
-      if (again && !job.signal.aborted) partition.move('synth_done')
-      throw typed(error, job.signal, 'device')
-    }
-  })
+        // What only gets ready may have to go elsewhere, with all of its memory.
+        onPassed: (milestone) => (working ? freed(milestone) : void passed.push(milestone)),
+      },
+    )
+    if (role === 'device') steps.circuits.located(circuitId, points)
+    // What the stand-in loaded was counted with this partition, and is not to outlive it.
+    if (role === 'standIn') await device.client.forget(circuitId)
+    const [proof] = proofs
+    if (proof === undefined || proofs.length !== 1) throw new Error(`${proofs.length} proofs came back for 1 witness`)
+    device.succeeded()
+    // It may have had the device while what goes before it waited for something.
+    begin()
+    partition.gpuShare = 1
+    partition.move('done')
+    partition.gpuMs = device.deviceMs
+    steps.progressed(partition)
+    return { proof }
+  } catch (interrupted) {
+    partition.gpuShare = 0
+    if (signal.aborted) throw signal.reason
+    const recalled = device.recall.aborted
+    const again = recalled || isPassing(interrupted) || (role === 'device' && steps.circuits.standsIn(circuitId))
+    if (working && again) partition.move('synth_done')
+    const exhausted = ProverError.is(interrupted) && interrupted.code === 'ERR_GPU_OUT_OF_MEMORY'
+    if (exhausted) device.outOfMemory()
+    if (recalled || (isPassing(interrupted) && !exhausted && !(working && device.first))) return { interrupted }
+    partition.avoid = device.ordinal
+    partition.alone = isPassing(interrupted)
+    return { interrupted, failed: typed(interrupted, signal, 'device') }
+  }
+}
+
+/** Counts a witness among those that wait for a device. */
+function witnessWaits(steps: PartitionSteps, { inputs, bits, wide }: CompactWitness): Disposable {
+  const bytes = inputs.byteLength + bits.byteLength + wide.byteLength
+  let waits = true
+  steps.witnessBytes(bytes)
+  return {
+    [Symbol.dispose]() {
+      if (waits) steps.witnessBytes(-bytes)
+      waits = false
+    },
+  }
 }
 
 /** In the order in which partitions are synthesized. */
-function claimOf({ job, index, avoid }: Partition): Claim {
+function claimOf({ circuits }: PartitionSteps, { job, index, avoid, alone }: Partition, role: DeviceRole): Claim {
   const order = [job.deadlineMs ?? Number.MAX_SAFE_INTEGER, job.arrival, index]
-  const { circuitId } = job
-  const log2Domain = circuitSize(circuitId)?.log2Domain ?? 0
-  return { occupant: { jobId: job.id, partition: index }, rank: () => job.rank, order, circuitId, log2Domain, avoid }
+  const terms = circuits.deviceTerms(job.circuitId, role)
+  return { occupant: { jobId: job.id, partition: index }, rank: () => job.rank, order, avoid, alone, ...terms }
 }
 
 /** Runs a step, and again if it fails for a reason that may pass. */

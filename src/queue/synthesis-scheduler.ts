@@ -12,6 +12,7 @@
  * nor for the synthesis of something less urgent.
  */
 import type { MemoryBudget, Reservation } from '../budget/memory-budget.ts'
+import type { CircuitId } from '../circuit/circuit-id.ts'
 import type { Partition } from './job.ts'
 import { ServiceOrder } from './service-order.ts'
 
@@ -49,8 +50,8 @@ export interface SchedulerOptions {
   readonly budget: MemoryBudget
   readonly concurrency: number
   readonly lookahead: number
-  /** Devices that would take a partition of this rank now. */
-  readonly freeDevices: (rank: number) => number
+  /** Partitions of this circuit and rank that devices would take now. */
+  readonly freeDevices: (circuitId: CircuitId, rank: number) => number
   /** The clock of the jobs. */
   readonly now: () => number
 }
@@ -104,24 +105,24 @@ export class SynthesisScheduler {
     })
   }
 
-  /** To be called when a device became idle. */
+  /** To be called when a device has a free seat. */
   wake(): void {
     for (;;) {
       const next = this.#entries.first
-      if (next === undefined || !this.#hasLane(next.partition.job.rank)) return
+      if (next === undefined || !this.#hasLane(next.job.circuitId, next.job.rank)) return
       this.#entries.delete(next)
       this.#asking.add(next)
       void this.#ask(next)
     }
   }
 
-  /** Whether a partition of this rank that came now would ask for its memory at once. */
-  hasRoom(rank: number): boolean {
+  /** Whether a partition of this circuit and rank that came now would ask for its memory at once. */
+  hasRoom(circuitId: CircuitId, rank: number): boolean {
     const { first } = this.#entries
-    return (first === undefined || first.partition.job.rank < rank) && this.#hasLane(rank)
+    return (first === undefined || first.partition.job.rank < rank) && this.#hasLane(circuitId, rank)
   }
 
-  #hasLane(rank: number): boolean {
+  #hasLane(circuitId: CircuitId, rank: number): boolean {
     let asking = 0
     for (const other of this.#asking) {
       if (other.partition.job.rank >= rank) asking++
@@ -129,7 +130,8 @@ export class SynthesisScheduler {
     if (asking > 0) return false
     const synthesizing = this.#count('synthesizing', rank)
     const ahead = synthesizing + this.#count('waiting', rank)
-    return synthesizing < this.#options.concurrency && ahead < this.#options.freeDevices(rank) + this.#options.lookahead
+    const { concurrency, lookahead, freeDevices } = this.#options
+    return synthesizing < concurrency && ahead < freeDevices(circuitId, rank) + lookahead
   }
 
   async #ask(entry: Entry): Promise<void> {

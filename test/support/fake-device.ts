@@ -47,6 +47,8 @@ export interface FakeOptions {
   readonly development?: boolean
   /** As what the devices' memory is counted. */
   readonly kind?: DeviceInfo['kind']
+  /** What a batch's witness takes on its way to a device, which works on others meanwhile. */
+  readonly transferMs?: number
 }
 
 export class FakeMachine {
@@ -60,10 +62,13 @@ export class FakeMachine {
   readonly most: Record<Operation, number> = zeroes()
   readonly clients: FakeDeviceClient[] = []
   open = 0
+  /** For how long devices had nothing to do between two batches. */
+  idleMs = 0
 
   constructor(options: FakeOptions = {}) {
     const { domains = [], devices = domains.length || 1 } = options
-    const usual = { unitMs: 1, units: 4, maxLog2Domain: 24, development: false, standIn: false, kind: 'cpu' as const }
+    const times = { unitMs: 1, units: 4, transferMs: 0 }
+    const usual = { ...times, maxLog2Domain: 24, development: false, standIn: false, kind: 'cpu' as const }
     this.#options = { ...usual, ...options, devices, domains }
   }
 
@@ -71,6 +76,10 @@ export class FakeMachine {
   fail(operation: Operation, nth: number, fault: Fault): this {
     this.#faults.set(`${operation} ${nth}`, fault)
     return this
+  }
+
+  get transferMs(): number {
+    return this.#options.transferMs
   }
 
   /** Whether the next call of an operation gets a fault. */
@@ -160,9 +169,12 @@ export class FakeDeviceClient implements DeviceClient {
   #exit!: (error: WorkerExitedError) => void
   #gone: WorkerExitedError | undefined
   #always: Fault | undefined
+  /** Resolves when those that came before have left the device: it works on one after the other, but for what is urgent. */
+  #before: Promise<void> = Promise.resolve()
   #proving = 0
   /** Batches at the same time. */
   mostProving = 0
+  #idleSince: number | undefined
 
   constructor(machine: FakeMachine, info: DeviceInfo) {
     this.#machine = machine
@@ -179,17 +191,7 @@ export class FakeDeviceClient implements DeviceClient {
 
   async proveBatch(batch: Batch, options: CallOptions): Promise<BatchResult> {
     if (this.#gone !== undefined) throw this.#gone
-    this.mostProving = Math.max(this.mostProving, ++this.#proving)
-    let units = 0
-    const onProgress = (share: number): void => {
-      // The first unit takes the witness over, the second ends with the quotient.
-      units++
-      if (units <= 2) options.onPassed?.(units === 1 ? 'taken' : 'divided')
-      options.onProgress?.(share)
-    }
-    const due = await this.#race(
-      this.#machine.work('prove', batch.circuitId, { ...options, onProgress }, () => this.die('it was told to die')),
-    ).finally(() => this.#proving--)
+    const due = await this.#race(this.#prove(batch, options))
     const fault = this.#always ?? due
     if (fault?.kind === 'empty') return { proofs: [], loadMs: 0 }
     const proofs = batch.witnesses.map(({ inputs }) => {
@@ -199,6 +201,41 @@ export class FakeDeviceClient implements DeviceClient {
       return proof
     })
     return { proofs, loadMs: 0 }
+  }
+
+  async #prove(batch: Batch, options: CallOptions): Promise<Fault | undefined> {
+    if (this.#machine.transferMs > 0) await delay(this.#machine.transferMs)
+    const { signal } = options
+    const before = this.#before
+    let left = (): void => {}
+    if (!batch.urgent) {
+      const leaving = new Promise<void>((resolve) => {
+        left = resolve
+      })
+      this.#before = before.then(() => leaving)
+    }
+    try {
+      if (!batch.urgent) await Promise.race([before, ...(signal === undefined ? [] : [aborted(signal)])])
+      if (this.#gone !== undefined) throw this.#gone
+      if (this.#idleSince !== undefined) this.#machine.idleMs += Date.now() - this.#idleSince
+      this.#idleSince = undefined
+      this.mostProving = Math.max(this.mostProving, ++this.#proving)
+      try {
+        let units = 0
+        const onProgress = (share: number): void => {
+          // The first unit takes the witness over, the second ends with the quotient.
+          units++
+          if (units <= 2) options.onPassed?.(units === 1 ? 'taken' : 'divided')
+          options.onProgress?.(share)
+        }
+        const die = (): Error => this.die('it was told to die')
+        return await this.#machine.work('prove', batch.circuitId, { ...options, onProgress }, die)
+      } finally {
+        if (--this.#proving === 0) this.#idleSince = Date.now()
+      }
+    } finally {
+      left()
+    }
   }
 
   async warm({ circuitId }: { circuitId: CircuitId }, options: CallOptions): Promise<undefined> {
