@@ -31,6 +31,5 @@ const RIGHT = 3u;
 const INFINITY = 4u;
 
 fn signed_y(y: CPacked, operand: u32) -> C {
-  let value = c_unpack(y);
-  return c_scale(value, select(1, -1, (operand & NEGATE) != 0u));
+  return c_signed(c_unpack(y), (operand & NEGATE) != 0u);
 }

@@ -8,6 +8,10 @@ fn c_pack(a: C) -> CPacked { return fq_pack(a); }
 fn c_add(a: C, b: C) -> C { return fq_add(a, b); }
 fn c_sub(a: C, b: C) -> C { return fq_sub(a, b); }
 fn c_tidy(a: C) -> C { return fq_tidy(a); }
+// A product is carried, and small enough to be stored for another multiplication.
+fn c_pack_product(a: C) -> CPacked { return fq_pack(a); }
+fn c_minus(a: C, b: C) -> C { return fq_minus(a, b); }
+fn c_signed(a: C, negative: bool) -> C { return fq_signed(a, negative); }
 fn c_scale(a: C, k: i32) -> C { return fq_scale(a, k); }
 fn c_is_zero(a: C) -> bool { return fq_is_zero(a); }
 fn c_may_be_zero(a: C) -> bool { return fq_may_be_zero(a); }

@@ -7,3 +7,5 @@ fn c_norm(d: C) -> FQ {
   }
   return sum;
 }
+// a − b as c_norm takes it: to be multiplied.
+fn c_denominator(a: C, b: C) -> C { return c_sub(a, b); }

@@ -8,6 +8,10 @@ fn c_pack(a: C) -> CPacked { return CPacked(fq_pack(a.c0), fq_pack(a.c1)); }
 fn c_add(a: C, b: C) -> C { return C(fq_add(a.c0, b.c0), fq_add(a.c1, b.c1)); }
 fn c_sub(a: C, b: C) -> C { return C(fq_sub(a.c0, b.c0), fq_sub(a.c1, b.c1)); }
 fn c_tidy(a: C) -> C { return C(fq_tidy(a.c0), fq_tidy(a.c1)); }
+// A product is a difference of products in Fq: not carried.
+fn c_pack_product(a: C) -> CPacked { return c_pack(c_tidy(a)); }
+fn c_minus(a: C, b: C) -> C { return C(fq_minus(a.c0, b.c0), fq_minus(a.c1, b.c1)); }
+fn c_signed(a: C, negative: bool) -> C { return C(fq_signed(a.c0, negative), fq_signed(a.c1, negative)); }
 fn c_scale(a: C, k: i32) -> C { return C(fq_scale(a.c0, k), fq_scale(a.c1, k)); }
 fn c_is_zero(a: C) -> bool { return fq_is_zero(a.c0) && fq_is_zero(a.c1); }
 fn c_may_be_zero(a: C) -> bool { return fq_may_be_zero(a.c0); }

@@ -12,7 +12,7 @@ fn denominator_products(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_wo
   var product = FQ_ONE;
   for (var i = t; i < params.count; i += params.threads) {
     let d = prepare(i);
-    prefix[i] = fq_pack(fq_tidy(product));
+    prefix[i] = fq_pack(product);
     product = fq_mul(product, d);
   }
   total[t] = fq_pack(fq_tidy(product));

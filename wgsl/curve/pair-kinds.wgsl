@@ -17,7 +17,7 @@ fn prepare(i: u32) -> FQ {
     if (left_infinite || c_is_infinity(right)) {
       kind = select(LEFT, select(RIGHT, INFINITY, c_is_infinity(right)), left_infinite);
     } else {
-      let difference = c_sub(c_unpack(right), c_unpack(left));
+      let difference = c_denominator(c_unpack(right), c_unpack(left));
       // The exact test behind a cheap one: an inequality is seen by the low digit nearly always.
       if (c_may_be_zero(difference) && c_is_zero(difference)) {
         let y1 = signed_y(points[operands.x & NUMBER].y, operands.x);

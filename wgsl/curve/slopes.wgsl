@@ -35,5 +35,5 @@ fn slopes(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grou
     value = c_mul_by(value, factor, step == 2u);
     if (step == 0u) { value = c_scale(value, 3); }
   }
-  slope[i] = c_pack(c_tidy(value));
+  slope[i] = c_pack_product(value);
 }

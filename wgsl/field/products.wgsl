@@ -15,7 +15,8 @@ fn products(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
   if (t >= params.threads) { return; }
   var product = FQ_ONE;
   for (var i = t; i < params.count; i += params.threads) {
-    prefix[i] = fq_pack(fq_tidy(product));
+    // A product is carried, and small enough to be stored for another multiplication.
+    prefix[i] = fq_pack(product);
     product = fq_mul(product, fq_unpack(element[i]));
   }
   total[t] = fq_pack(fq_tidy(product));

@@ -25,6 +25,6 @@ fn unbatch(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gro
       let product = fq_mul(suffix, fq_unpack(packed));
       if (step == 0u) { next = product; } else { suffix = product; }
     }
-    prefix[i] = fq_pack(fq_tidy(next));
+    prefix[i] = fq_pack(next);
   }
 }

@@ -90,7 +90,7 @@ function roundKernels(group: Group): RoundKernels {
     }),
     slopes: kernel('slopes', ['slopes'], ['mul', 'conjugate'], bindings),
     sumX: kernel('sum_x', ['sum-x'], ['sqr'], bindings),
-    sumY: kernel('sum_y', ['sum-y'], ['mul'], bindings),
+    sumY: kernel('sum_y', ['sum-y'], ['mul'], ['read', 'read', 'read', 'read', 'read', 'read_write', 'uniform']),
   }
 }
 
@@ -107,7 +107,7 @@ export const ADDITION_COST: Readonly<Record<Group, number>> = { g1: 1, g2: 3 }
 
 /** Device memory of the work buffers for slices of so many pairs, at most. */
 export const batchAffineBytes = (group: Group, slicePairs: number): number =>
-  (4 + 48 + POINT_BYTES[group] / 2) * slicePairs + inversionBytes(slicePairs)
+  (4 + POINT_BYTES[group]) * slicePairs + inversionBytes(slicePairs)
 
 /** Work buffers of one slice of a round, reused by all slices and rounds. */
 export class BatchAffine {
@@ -147,7 +147,7 @@ export class BatchAffine {
     const buffers: GPUBuffer[] = []
     try {
       buffers.push(await gpu.allocate(4 * slicePairs, 'kinds'))
-      buffers.push(await gpu.allocate(48 * slicePairs, 'denominators'))
+      buffers.push(await gpu.allocate((POINT_BYTES[group] / 2) * slicePairs, 'denominators, then x'))
       buffers.push(await gpu.allocate((POINT_BYTES[group] / 2) * slicePairs, 'slopes'))
       buffers.push(await gpu.allocate(16, 'no list'))
     } catch (error) {
@@ -187,8 +187,9 @@ export class BatchAffine {
       this.#inversion.record(commands, this.#denominators, count)
     }
     run(kernels.slopes, this.#kinds, this.#inversion.inverses, this.#slopes)
-    run(kernels.sumX, this.#kinds, this.#slopes, sums)
-    run(kernels.sumY, this.#kinds, this.#slopes, sums)
+    // Once the inverses are there, the denominators' place is free.
+    run(kernels.sumX, this.#kinds, this.#slopes, this.#denominators)
+    run(kernels.sumY, this.#kinds, this.#slopes, this.#denominators, sums)
   }
 
   /** Records all `pairs` of a round, as slices of about the same size that fit the units of a stream. */
