@@ -7,26 +7,45 @@ import { best } from './bench-support.js'
 
 const run = { signal: new AbortController().signal, unit: () => {} }
 
-export async function transforms(gpu) {
-  for (const log2 of [19, 20, 22, 24]) {
+/** Both directions, and each pass of an analysis. */
+export async function transforms(gpu, log2s = [19, 20, 22, 24]) {
+  for (const log2 of log2s) {
     const domain = await Domain.create(gpu, log2)
     const elements = await Elements.allocate(gpu, 2 ** log2, 'elements')
-    const steps = domain.analysis(elements.shards)
-    const transform = async (times) => {
-      const commands = gpu.commands('transform')
-      for (let i = 0; i < times; i++) recordSteps(commands, steps)
-      await commands.submit()
+    const repeat = Math.max(1, Math.min(10, 2 ** (25 - log2)))
+    const timed = async (steps) => {
+      const transform = async () => {
+        const commands = gpu.commands('transform')
+        for (let i = 0; i < repeat; i++) recordSteps(commands, steps)
+        await commands.submit()
+      }
+      await transform()
+      return ((await best(4, transform)) / repeat).toFixed(2)
     }
-    await transform(10)
-    const ms = (await best(4, () => transform(10))) / 10
-    console.log(`transform 2^${log2}: ${ms.toFixed(2)} ms`)
+    const analysis = domain.analysis(elements.shards)
+    const [down, up] = [await timed(analysis), await timed(domain.synthesis(elements.shards))]
+    // Steps that do the same to different shards are one pass.
+    const passes = new Map()
+    for (const step of analysis) {
+      const name = `${step.kernel.name} ${step.params.slice(1, 3).join('+')}`
+      passes.set(name, [...(passes.get(name) ?? []), step])
+    }
+    const parts = []
+    for (const [name, steps] of passes) parts.push(`${name}: ${await timed(steps)}`)
+    console.log(`transform 2^${log2}: analysis ${down} ms, synthesis ${up} ms (${parts.join(', ')})`)
     domain.release()
     elements.release()
+    gpu.trim()
   }
-  for (const log2 of [19]) {
+}
+
+export async function quotients(gpu, log2s = [19]) {
+  for (const log2 of log2s) {
     const tables = await QuotientDomain.create(gpu, log2)
     const [a, b] = [await Elements.allocate(gpu, 2 ** log2, 'a'), await Elements.allocate(gpu, 2 ** log2, 'b')]
     await tables.compute(a, b, run)
     console.log(`quotient 2^${log2}: ${(await best(4, () => tables.compute(a, b, run))).toFixed(2)} ms`)
+    for (const resource of [a, b, tables]) resource.release()
+    gpu.trim()
   }
 }

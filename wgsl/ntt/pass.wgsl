@@ -1,12 +1,15 @@
-// One pass of a transform of 2^log_size elements, in place: `bits` radix-2 levels over 256 elements in workgroup memory.
+// One pass of a transform of 2^log_size elements, in place: a transform of 2^bits elements of every column, in workgroup memory, and a factor
+// an element between passes.
 //
-// Decimation in frequency (natural order in, bit-reversed out) takes the levels s = 0, 1, … of distance 2^(log_size − 1 − s):
-//   (u, v) → (u + v, (u − v) · ω^e);
-// decimation in time (bit-reversed in, natural out) takes them backwards:
-//   (u, v) → (u + v ω^e, u − v ω^e).
-// With blocks of N' = 2^(log_size − level) elements, block element t · M + j (M = N'/2^bits) is element t of column j; a workgroup takes 256/2^bits
-// neighbouring columns. Level l of a pass works on blocks of 2^o elements, o = log_size − level − l, whose root is ω_o, and there
-// e = (t mod half) · M + j. A root's inverse needs no table of its own: ω_o^−e = −ω_o^(2^(o − 1) − e).
+// Blocks are of N' = 2^(log_size − level) elements; element p · M + j of a block (M = N'/2^bits) is element p of column j. A workgroup takes
+// 256/2^bits neighbouring columns. Decimation in frequency (natural order in, bit-reversed out) transforms a column, then takes its element p,
+// which now belongs to the power k = p with reversed bits, times ω^(j k) for the root ω of N' elements; what is left are blocks of M elements.
+// Decimation in time (bit-reversed in, natural out) undoes that backwards, with the factors first.
+//
+// Two levels of a column's transform are done in registers, by a thread on four elements at distance d of a part of 4 d elements, with
+// w = ω^t for the root ω of that part and the element's number t in the first quarter, i = ω^d:
+//   in frequency: (a + c) + (b + d), ((a + c) − (b + d)) w², ((a − c) + i (b − d)) w, ((a − c) − i (b − d)) w³;
+//   in time the same backwards. An odd level is left for the end, where its factors are 1.
 //
 // The elements may be one shard of a larger transform, whose levels above were done by another pass: only the order of the root counts.
 // Composed with `element_load`, `element_store` (one shard or several), `params`, and `root_power` of pass-roots.wgsl or pass-fine-roots.wgsl.
@@ -24,57 +27,134 @@ struct PassParams {
   log_roots: u32,
   // The first workgroup's number.
   first: u32,
+  // Counts of loops that are not to be unrolled: a kernel has room for few multiplications.
+  two: u32,
+  four: u32,
 }
 
-@compute @workgroup_size(128)
-fn ntt_pass(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-  let size = 1u << params.bits;
+// All 256 powers of the root of 256 elements.
+@group(0) @binding(1) var<storage, read> small_roots: array<FRPacked>;
+
+const LANES = 64u;
+
+// Element and column of a thread's four operands.
+struct Operand { position: u32, place: u32 }
+
+fn operand(k: u32, local: u32, quarter: u32) -> Operand {
+  // A column of two: two columns a thread.
+  if (params.bits == 1u) { return Operand(k & 1u, local + LANES * (k >> 1u)); }
   let columns = ELEMENTS >> params.bits;
-  let stride = 1u << (params.log_size - params.level - params.bits);
+  let quad = local / columns;
+  return Operand((quad / quarter) * 4u * quarter + quad % quarter + k * quarter, local % columns);
+}
+
+@compute @workgroup_size(64)
+fn ntt_pass(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let bits = params.bits;
+  let in_time = params.in_time == 1u;
+  let columns = ELEMENTS >> bits;
+  let stride = 1u << (params.log_size - params.level - bits);
   let first_column = (params.first + workgroup_number(group, groups)) * columns;
-  let all_columns = 1u << (params.log_size - params.bits);
-  for (var slot = local; slot < ELEMENTS; slot += 128u) {
+  let all_columns = 1u << (params.log_size - bits);
+  for (var slot = local; slot < ELEMENTS; slot += LANES) {
     let column = first_column + slot % columns;
     if (column < all_columns) {
-      let at = address(column, slot / columns, stride);
-      let loaded = element_load(at);
+      let loaded = element_load(address(column, slot / columns, stride));
       if (params.plain == 1u) { store_element(slot, fr_from_plain(loaded)); } else { store_element(slot, fr_unpack(loaded)); }
     }
   }
-  for (var k = 0u; k < params.bits; k++) {
+  let rounds = (bits + 1u) / 2u;
+  for (var n = 0u; n < rounds; n++) {
     workgroupBarrier();
-    let l = select(k, params.bits - 1u - k, params.in_time == 1u);
-    let half = size >> (l + 1u);
-    let butterfly = local / columns;
-    let place = local % columns;
-    let column = first_column + place;
-    if (butterfly < size / 2u && column < all_columns) {
-      let t = butterfly % half;
-      let upper = ((butterfly / half) * 2u * half + t) * columns + place;
-      let lower = upper + half * columns;
-      let exponent = t * stride + column % stride;
-      let u = load_element(upper);
-      let v = load_element(lower);
-      let in_time = params.in_time == 1u;
-      var factor = root(exponent, params.log_size - params.level - l);
-      let product = fr_mul(fr_select(fr_sub(u, v), v, in_time), factor);
-      store_element(upper, fr_add(u, fr_select(v, product, in_time)));
-      store_element(lower, fr_select(product, fr_sub(u, product), in_time));
+    let round = select(n, rounds - 1u - n, in_time);
+    let single = 2u * round + 1u == bits;
+    let last = round == rounds - 1u;
+    let quarter = select((1u << bits) >> (2u * round + 2u), 1u, single);
+    let t = (local / columns) % quarter;
+    // Of the last round, all factors are those between passes.
+    let first_factor = select(1u, select(4u, 0u, stride > 1u), last);
+    var x = array<u32, 4>();
+    for (var k = 0u; k < 4u; k++) {
+      let at = operand(k, local, quarter);
+      x[k] = at.position * columns + at.place;
     }
+    var x0 = load_element(x[0]);
+    var x1 = load_element(x[1]);
+    var x2 = load_element(x[2]);
+    var x3 = load_element(x[3]);
+    for (var phase = 0u; phase < params.two; phase++) {
+      if ((phase == 0u) == in_time) {
+        for (var k = first_factor; k < params.four; k++) {
+          var factor = FR();
+          if (last) {
+            let at = operand(k, local, quarter);
+            factor = pass_factor((first_column + at.place) % stride, at.position);
+          } else {
+            // 2 t, t, 3 t.
+            factor = small_root((t * select(k, 3u - k, k < 3u)) << (8u + 2u * round - bits));
+          }
+          var value = x0;
+          if (k == 1u) { value = x1; }
+          if (k == 2u) { value = x2; }
+          if (k == 3u) { value = x3; }
+          let product = fr_mul(value, factor);
+          if (k == 0u) { x0 = product; }
+          if (k == 1u) { x1 = product; }
+          if (k == 2u) { x2 = product; }
+          if (k == 3u) { x3 = product; }
+        }
+      } else {
+        // Partners of the level that has no factor i.
+        var u = x2;
+        var v = x1;
+        if (in_time || single) { u = x1; v = x2; }
+        let sum0 = fr_add(x0, u);
+        let difference0 = fr_sub(x0, u);
+        let sum1 = fr_add(v, x3);
+        var difference1 = fr_sub(v, x3);
+        if (single) {
+          x0 = sum0;
+          x1 = difference0;
+          x2 = sum1;
+          x3 = difference1;
+        } else {
+          difference1 = fr_mul(difference1, small_root(64u));
+          x0 = fr_add(sum0, sum1);
+          let y = fr_sub(sum0, sum1);
+          let z = fr_add(difference0, difference1);
+          x3 = fr_sub(difference0, difference1);
+          x1 = fr_select(y, z, in_time);
+          x2 = fr_select(z, y, in_time);
+        }
+      }
+    }
+    store_element(x[0], x0);
+    store_element(x[1], x1);
+    store_element(x[2], x2);
+    store_element(x[3], x3);
   }
   workgroupBarrier();
-  for (var slot = local; slot < ELEMENTS; slot += 128u) {
+  for (var slot = local; slot < ELEMENTS; slot += LANES) {
     let column = first_column + slot % columns;
     if (column < all_columns) { element_store(address(column, slot / columns, stride), fr_pack(fr_tidy(load_element(slot)))); }
   }
 }
 
-fn address(column: u32, t: u32, stride: u32) -> u32 {
-  return (((column / stride) * stride) << params.bits) + t * stride + column % stride;
+fn address(column: u32, p: u32, stride: u32) -> u32 {
+  return (((column / stride) * stride) << params.bits) + p * stride + column % stride;
 }
 
-// ω^exponent, or its inverse, for the root of 2^order elements.
-fn root(exponent: u32, order: u32) -> FR {
-  if (params.inverse == 1u && exponent > 0u) { return fr_neg(root_power((1u << (order - 1u)) - exponent, order)); }
+fn small_root(exponent: u32) -> FR {
+  if (params.inverse == 1u) { return fr_unpack(small_roots[(256u - exponent) & 255u]); }
+  return fr_unpack(small_roots[exponent]);
+}
+
+// The factor between passes of element p of column j. Half the powers are in the table; ω^(N'/2) is −1.
+fn pass_factor(j: u32, p: u32) -> FR {
+  let order = params.log_size - params.level;
+  let half = 1u << (order - 1u);
+  var exponent = j * (reverseBits(p) >> (32u - params.bits));
+  if (params.inverse == 1u && exponent > 0u) { exponent = 2u * half - exponent; }
+  if (exponent >= half) { return fr_neg(root_power(exponent - half, order)); }
   return root_power(exponent, order);
 }

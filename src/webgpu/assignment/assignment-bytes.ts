@@ -4,7 +4,7 @@ import { poseidonTableScalars } from '../../cpu/circuit-machine/poseidon-table.t
 import { ELEMENT_BYTES, layoutOf } from '../elements.ts'
 import { allocationBytes } from '../gpu.ts'
 import { splitBits } from '../ntt/powers.ts'
-import { planTransform } from '../ntt/transform.ts'
+import { planTransform, SMALL_ROOTS } from '../ntt/transform.ts'
 import { densityBytes } from './dense-values.ts'
 import { ownParts, tableLayout, templateCounts } from './template-parts.ts'
 
@@ -90,5 +90,5 @@ function domainBytes(log2: number, bindingBytes: number): number {
   const { rootsLog2 } = planTransform(log2, layout)
   const roots = table(Math.max(1, 2 ** (rootsLog2 - 1))) + (layout.shards === 1 ? 0 : table(2 ** (log2 - rootsLog2)))
   const low = splitBits(log2)
-  return roots + 2 * (table(2 ** low) + table(2 ** (log2 - low))) + table(1)
+  return roots + table(SMALL_ROOTS) + 2 * (table(2 ** low) + table(2 ** (log2 - low))) + table(1)
 }

@@ -19,6 +19,8 @@ import { FR_MULTIPLICATIONS, type Step } from '../step.ts'
 import { powersKernel, powersOf } from './powers.ts'
 
 const PASS_BITS = 8
+/** Roots of the transform in workgroup memory, as many as it has elements. */
+export const SMALL_ROOTS: number = 2 ** PASS_BITS
 /**
  * Order of the largest table of roots where a polynomial takes several shards: 256 MiB. Above it a root costs a second multiplication, in three
  * of the levels of 2^27 elements.
@@ -28,7 +30,7 @@ const MOST_ROOTS_LOG2 = 24
 /** The pass over all elements at once, which may take several shards. */
 function passKernel(layout: ShardLayout): Kernel {
   const { shards } = layout
-  const roots = shards === 1 ? 1 : 2
+  const roots = shards === 1 ? 2 : 3
   return {
     name: shardsName('ntt pass', layout),
     fields: [{ field: FR }],
@@ -96,6 +98,7 @@ export class Domain {
   readonly #set: BufferSet
   readonly #topPass: Kernel
   readonly #roots: GPUBuffer
+  readonly #smallRoots: GPUBuffer
   /** The few powers between those of the table, where a root may be of higher order. */
   readonly #fineRoots: GPUBuffer | undefined
 
@@ -104,7 +107,11 @@ export class Domain {
     layout: ShardLayout,
     plan: TransformPlan,
     set: BufferSet,
-    roots: { readonly roots: GPUBuffer; readonly fineRoots: GPUBuffer | undefined },
+    roots: {
+      readonly roots: GPUBuffer
+      readonly smallRoots: GPUBuffer
+      readonly fineRoots: GPUBuffer | undefined
+    },
   ) {
     this.log2 = log2
     this.layout = layout
@@ -112,6 +119,7 @@ export class Domain {
     this.#set = set
     this.#topPass = passKernel(layout)
     this.#roots = roots.roots
+    this.#smallRoots = roots.smallRoots
     this.#fineRoots = roots.fineRoots
   }
 
@@ -129,8 +137,9 @@ export class Domain {
     }
     try {
       const roots = await table(rootsLog2, Math.max(1, 2 ** (rootsLog2 - 1)))
+      const smallRoots = await table(PASS_BITS, SMALL_ROOTS)
       const fineRoots = layout.shards === 1 ? undefined : await table(log2, 2 ** (log2 - rootsLog2))
-      return new Domain(log2, layout, plan, set, { roots, fineRoots })
+      return new Domain(log2, layout, plan, set, { roots, smallRoots, fineRoots })
     } catch (error) {
       set.release()
       throw error
@@ -165,8 +174,8 @@ export class Domain {
     const log2 = this.layout.shards === 1 ? this.log2 : this.layout.log2
     return {
       kernel: blockPass,
-      buffers: [this.#roots, shard],
-      params: [log2, level, bits, ...flags, this.#plan.rootsLog2, 0],
+      buffers: [this.#roots, this.#smallRoots, shard],
+      params: [log2, level, bits, ...flags, this.#plan.rootsLog2, 0, 2, 4],
       // 2^(log2 − bits) columns, 2^(8 − bits) a workgroup.
       workgroups: Math.ceil(2 ** (log2 - PASS_BITS)),
       work: passWork(2 ** log2, bits),
@@ -179,11 +188,11 @@ export class Domain {
     if (bits === 0 || this.#fineRoots === undefined) return []
     const workgroups = Math.ceil(2 ** (this.log2 - PASS_BITS))
     const parts = Math.min(shards.length, workgroups)
-    const buffers = [this.#roots, this.#fineRoots, ...shards]
+    const buffers = [this.#roots, this.#smallRoots, this.#fineRoots, ...shards]
     return Array.from({ length: parts }, (_, k) => ({
       kernel: this.#topPass,
       buffers,
-      params: [this.log2, 0, bits, ...flags, this.#plan.rootsLog2, (k * workgroups) / parts],
+      params: [this.log2, 0, bits, ...flags, this.#plan.rootsLog2, (k * workgroups) / parts, 2, 4],
       workgroups: workgroups / parts,
       work: 2 * passWork(2 ** this.log2 / parts, bits),
     }))
