@@ -83,6 +83,16 @@ export async function provePartition(
   const { role: first, why } = circuits.placement(job.circuitId)
   if (first === 'standIn' && why !== undefined) steps.fellBack(partition, why)
   let role = first
+  // The only device made a wrong proof of it: another kind of hardware tells whether that was the device's fault.
+  if (
+    first === 'device' &&
+    partition.doubt !== undefined &&
+    steps.pool.serving < 2 &&
+    circuits.standsIn(job.circuitId)
+  ) {
+    steps.fellBack(partition, partition.doubt)
+    role = 'standIn'
+  }
   for (let attempt = 1; ; attempt++) {
     try {
       return await proveOn(role, steps, partition, input)
