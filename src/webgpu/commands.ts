@@ -9,7 +9,8 @@ import type { AdapterInfo } from './open-gpu.ts'
 /** The device that commands are for. */
 export interface CommandTarget {
   readonly device: GPUDevice
-  readonly limits: GPUSupportedLimits
+  /** Workgroups of a dispatch in one dimension. */
+  readonly gridWidth: number
   readonly info: AdapterInfo
   compiled(kernel: Kernel): CompiledKernel
   /** A buffer for parameters, of at least so many bytes. */
@@ -30,11 +31,21 @@ export interface Dispatch {
   readonly buffers: readonly BufferRange[]
   /** Words of the uniform, if the kernel has one. */
   readonly params?: readonly number[] | Uint32Array
-  /** Workgroups in all; past 65,535 they spread over two dimensions, which `workgroup_number` in WGSL undoes. */
+  /** Workgroups in all; past 65,535 they spread over a {@link grid}, which `workgroup_number` in WGSL undoes. */
   readonly workgroups: number
 }
 
 const PARAMS_STRIDE = 256
+
+/**
+ * Columns and rows of a grid of at least so many workgroups, none of them more than `width` columns: exactly as many where the number is a
+ * power of two, else up to one less than a row too many, which kernels must pass over.
+ */
+export function grid(workgroups: number, width: number): [columns: number, rows: number] {
+  let rows = 1
+  while (workgroups > rows * width) rows *= 2
+  return [Math.ceil(workgroups / rows), rows]
+}
 
 type RecordedDispatch = Dispatch & { readonly compiled: CompiledKernel }
 type Operation =
@@ -159,7 +170,6 @@ export class Commands {
     const { kernel, pipeline, layout } = compiled
     pass.setPipeline(pipeline)
     pass.setBindGroup(0, this.#gpu.device.createBindGroup({ label: kernel.name, layout, entries }))
-    const x = Math.min(workgroups, this.#gpu.limits.maxComputeWorkgroupsPerDimension)
-    pass.dispatchWorkgroups(x, Math.ceil(workgroups / x))
+    pass.dispatchWorkgroups(...grid(workgroups, this.#gpu.gridWidth))
   }
 }

@@ -53,12 +53,18 @@ class IdleBuffers {
   }
 }
 
+interface GpuMemoryOption {
+  /** Device memory that may be allocated. @default what the driver gives */
+  readonly memoryBytes?: number | undefined
+}
+
 export class Gpu implements CommandTarget, StagingTarget {
   readonly device: GPUDevice
   readonly info: AdapterInfo
   readonly limits: GPUSupportedLimits
   /** Largest range of a buffer that a kernel may be given. */
   readonly bindingBytes: number
+  readonly gridWidth: number
   /** Bytes of all buffers that exist, in use or kept for reuse. */
   allocatedBytes = 0
   /** What the driver gave when it refused more; infinite until then. */
@@ -93,13 +99,18 @@ export class Gpu implements CommandTarget, StagingTarget {
   /** Compilations in flight. */
   readonly #compiling = new Set<Promise<unknown>>()
 
-  private constructor(opened: OpenedGpu, memoryBytes: number, bindingBytes: number) {
+  private constructor(
+    opened: OpenedGpu,
+    { memoryBytes, bindingBytes, gridWidth }: Pick<OpenGpuOptions, 'bindingBytes' | 'gridWidth'> & GpuMemoryOption,
+  ) {
+    const most = Number.POSITIVE_INFINITY
     this.device = opened.device
     this.info = opened.info
     this.limits = opened.device.limits
-    this.bindingBytes = Math.min(bindingBytes, this.limits.maxStorageBufferBindingSize)
+    this.bindingBytes = Math.min(bindingBytes ?? most, this.limits.maxStorageBufferBindingSize)
+    this.gridWidth = Math.min(gridWidth ?? most, this.limits.maxComputeWorkgroupsPerDimension)
     this.#instance = opened.instance
-    this.memoryBytes = memoryBytes
+    this.memoryBytes = memoryBytes ?? most
     this.#lostSignal = new Promise((_, reject) => {
       opened.device.lost.then((info) => {
         const why = this.#closed ? 'The device was closed.' : `The GPU device was lost: ${info.message || info.reason}.`
@@ -110,10 +121,8 @@ export class Gpu implements CommandTarget, StagingTarget {
     this.#lostSignal.catch(() => {})
   }
 
-  /** @param memoryBytes device memory that may be allocated. */
-  static async open(options: OpenGpuOptions & { readonly memoryBytes?: number | undefined } = {}): Promise<Gpu> {
-    const { memoryBytes = Number.POSITIVE_INFINITY, bindingBytes = Number.POSITIVE_INFINITY } = options
-    return new Gpu(await openGpu(options), memoryBytes, bindingBytes)
+  static async open(options: OpenGpuOptions & GpuMemoryOption = {}): Promise<Gpu> {
+    return new Gpu(await openGpu(options), options)
   }
 
   #lostError(message: string): GpuDeviceLostError {

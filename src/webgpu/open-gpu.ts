@@ -27,6 +27,8 @@ export interface OpenGpuOptions {
    * real adapter is done by a small one. A power of two.
    */
   readonly bindingBytes?: number | undefined
+  /** A test seam likewise: workgroups of a dispatch in one dimension. */
+  readonly gridWidth?: number | undefined
 }
 
 export interface AdapterInfo {

@@ -1,6 +1,7 @@
 /**
  * Every kernel check on a real GPU, by plain Node (24 or newer, which reads TypeScript): `node test/gpu/run.js [--software] [name …]`.
- * First with the limits that the adapter offers, then with WebGPU's defaults. The last line is "N passed, N failed".
+ * First with the limits that the adapter offers, then with WebGPU's defaults
+ * and dispatches of two dimensions. The last line is "N passed, N failed".
  */
 import { Gpu } from '../../src/webgpu/gpu.ts'
 import { checks } from './checks/index.ts'
@@ -15,11 +16,11 @@ const wanted = Object.entries({ ...checks, ...longProofChecks, ...longSetupCheck
 
 let passed = 0
 let failed = 0
-for (const [label, requiredLimits] of [
-  ['limits of the adapter', undefined],
-  ['default limits', {}],
+for (const [label, options] of [
+  ['limits of the adapter', {}],
+  ['default limits, narrow grids', { requiredLimits: {}, gridWidth: 3 }],
 ]) {
-  const gpu = await Gpu.open({ allowSoftware, requiredLimits })
+  const gpu = await Gpu.open({ allowSoftware, ...options })
   console.log(`${gpu.info.name}, ${label}`)
   for (const [name, check] of wanted) {
     const start = performance.now()

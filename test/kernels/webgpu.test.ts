@@ -12,7 +12,8 @@ if (!hasSoftwareGpu) console.warn('The software GPU is for x64 Linux: its kernel
 describe.runIf(hasSoftwareGpu)('kernels on the software adapter', () => {
   let gpu: Gpu
   beforeAll(async () => {
-    gpu = await Gpu.open({ allowSoftware: true, requiredLimits: {} })
+    // Grids of more than a few workgroups have two dimensions, as those of more than 65,535 have.
+    gpu = await Gpu.open({ allowSoftware: true, requiredLimits: {}, gridWidth: 3 })
   })
   afterAll(() => gpu?.close())
 
