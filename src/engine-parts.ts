@@ -88,8 +88,10 @@ export class EngineParts {
     this.scheduler = new SynthesisScheduler({
       budget: this.budget,
       ...synthesis,
-      freeDevices: (circuitId, rank) =>
-        this.#pool?.free({ rank: () => rank, ...this.circuits.deviceTerms(circuitId, 'device') }) ?? 0,
+      freeDevices: (circuitId, rank) => {
+        const { role } = this.circuits.placement(circuitId)
+        return this.#pool?.free({ rank: () => rank, ...this.circuits.deviceTerms(circuitId, role) }, role) ?? 0
+      },
       now: () => clock.now(),
     })
     this.circuits = new Circuits({

@@ -118,9 +118,9 @@ export class GpuPool {
     return this.#usable.filter(({ serving, wanted }) => serving || !wanted).length
   }
 
-  /** Partitions of this kind that devices would work on at once. */
-  free(claim: ClaimKind): number {
-    const counts = this.#usable.map((device) => {
+  /** Partitions of this kind that devices, or their stand-in, would work on at once. */
+  free(claim: ClaimKind, role: DeviceRole = 'device'): number {
+    const counts = (role === 'device' ? this.#usable : this.#of(role)).map((device) => {
       if (!device.wanted) return 1
       return device.serving && device.reaches(claim) ? device.seats.roomFor(claim) : 0
     })

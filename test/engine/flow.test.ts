@@ -223,6 +223,16 @@ describe('order', () => {
     await engine.close()
   })
 
+  test('what only the stand-in can do needs no witness made ahead to begin', async () => {
+    // The device reaches the domain of a WindowPoSt of 2 KiB, 2^15; a WinningPoSt has 2^17.
+    const machine = new FakeMachine({ domains: [15], standIn: true })
+    const engine = await machine.engine({ synthesis: { concurrency: 1, lookahead: 0 } })
+    const seen = recordEvents(engine)
+    await Promise.all([engine.prove(winningRequest()), engine.prove(windowRequest())])
+    expect(seen.filter((event) => event === 'fallback').length).toBe(1)
+    await engine.close()
+  })
+
   test('an earlier deadline goes first within a priority', async () => {
     const machine = new FakeMachine()
     const engine = await machine.engine()
