@@ -2,7 +2,7 @@
  * A request of any size through `engine.prove` on a GPU, from a folder that the reference prover's `peer synth` or `peer sector` wrote:
  *
  *     node test/gpu/bench-full.js CIRCUIT --inputs FOLDER|ARCHIVE.tar.xz [--parameters FOLDER] [--rounds 1] [--out FOLDER]
- *         [--trace FILE] [--memory GPU_BYTES] [--software]
+ *         [--trace FILE] [--memory GPU_BYTES] [--binding BYTES] [--software]
  *
  * Prints the time of each phase, the units of the device, bytes across the bus, most memory of the host's processes and of the device, and
  * CPU time. `--out` gets `proof.hex`, `verifying.vk` and `inputs.json`, which `peer verify KIND --vk … --inputs … --proof …` takes, and
@@ -33,6 +33,7 @@ const { values, positionals } = parseArgs({
     out: { type: 'string', default: process.env.OUT },
     trace: { type: 'string' },
     memory: { type: 'string' },
+    binding: { type: 'string' },
     software: { type: 'boolean', default: false },
   },
 })
@@ -115,6 +116,9 @@ const engine = await time('Engine.create', () =>
         allowSoftware: values.software,
         fallback: 'never',
         ...(values.memory !== undefined && { memoryBytes: Number(values.memory) }),
+        ...(values.binding !== undefined && {
+          requiredLimits: { maxStorageBufferBindingSize: Number(values.binding), maxBufferSize: 2 ** 30 },
+        }),
       },
     },
     { plan, ...(made && { locate: madeOnDevice(parameters) }) },
