@@ -115,5 +115,9 @@ if (wanted('bits')) {
 }
 if (wanted('import'))
   for (const group of ['g1', 'g2']) await imports(group, gpu.info.software ? 64 : 2 ** (group === 'g1' ? 22 : 21))
-if (wanted('transforms')) await (await import('./bench-transforms.js')).transforms(gpu)
+if (wanted('transforms')) {
+  const { quotients, transforms } = await import('./bench-transforms.js')
+  await transforms(gpu, parts.includes('transforms') && sizes.length > 0 ? sizes : undefined)
+  await quotients(gpu)
+}
 await gpu.close()

@@ -1,12 +1,8 @@
 /** The walker of `circuit.wasm` on small circuits, against walks on bigints, and on real PoSt partitions, against the reference. */
 import { describe, expect, it } from 'vitest'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
-import type { ConstraintSystem } from '../../src/circuit/constraint-system.ts'
 import { circuitDigest } from '../../src/circuit/digest.ts'
-import { allocateBits } from '../../src/circuit/gadgets/boolean.ts'
-import { insert } from '../../src/circuit/gadgets/insertion.ts'
-import { allocateNum, enforceEqual, inputize } from '../../src/circuit/gadgets/num.ts'
-import { packIntoInputs } from '../../src/circuit/gadgets/packing.ts'
+import { allocateNum } from '../../src/circuit/gadgets/num.ts'
 import { poseidon } from '../../src/circuit/gadgets/poseidon.ts'
 import { LinearCombination } from '../../src/circuit/linear-combination.ts'
 import type { CircuitShape, CompactWitness, Variable } from '../../src/circuit/shape.ts'
@@ -22,41 +18,13 @@ import type { WindowPostRequest, WinningPostRequest } from '../../src/request/pr
 import { validateRequest } from '../../src/request/validate.ts'
 import { openPartition } from '../../src/synthesis/post-partition.ts'
 import { fillPostWitness } from '../../src/synthesis/post-witness.ts'
-import { assign, compactWitness, firstUnsatisfied, gadgetShape, referenceHasher } from '../support/circuits.ts'
+import { assign, firstUnsatisfied, gadgetShape, referenceHasher } from '../support/circuits.ts'
 import { window3Request, windowRequest } from '../support/fixtures.ts'
-import { frStream } from '../support/fr-vectors.ts'
+import { forestShape, forestWitness } from '../support/forest-circuit.ts'
 import { tinyCircuit, tinyWitness } from '../support/tiny-circuit.ts'
 import { vectorJson } from '../support/vectors.ts'
 
 const machine = new CircuitMachine()
-
-/** Two instances of a subtree that share a variable of the root, nested templates, inputs and constants. */
-function synthesizeForest(cs: ConstraintSystem): void {
-  const shared = allocateNum(cs)
-  inputize(cs, shared)
-  for (let tree = 0; tree < 3; tree++) {
-    cs.template('tree', { nums: [shared] }, (body, { nums: [outer] }) => {
-      const leaf = allocateNum(body)
-      const bits = allocateBits(body, 3)
-      const siblings = Array.from({ length: 7 }, () => allocateNum(body))
-      const root = poseidon(body, insert(body, leaf, bits, siblings))
-      packIntoInputs(body, bits)
-      enforceEqual(body, poseidon(body, [root, outer as Variable]), poseidon(body, [root, outer as Variable]))
-      return {}
-    })
-  }
-}
-
-function forestWitness(): CompactWitness {
-  const next = frStream(3)
-  const shared = next()
-  const places = [0, 5, 7]
-  return compactWitness({
-    inputs: [shared, ...places.map(BigInt)],
-    bits: places.flatMap((place) => [place & 1, (place >> 1) & 1, place >> 2]),
-    wide: [shared, 0n, FR_MODULUS - 1n, ...Array.from({ length: 22 }, next)],
-  })
-}
 
 async function witnessesOf(request: WindowPostRequest | WinningPostRequest): Promise<CompactWitness[]> {
   return (await takeOver(validateRequest(request))).map((partition) => fillPostWitness(openPartition(partition)))
@@ -73,7 +41,7 @@ describe('on small circuits', () => {
   const circuits: [string, CircuitShape, CompactWitness][] = [
     ['tiny', tinyCircuit(), tinyWitness(3n, 1)],
     ['tiny at r − 1', tinyCircuit(), tinyWitness(FR_MODULUS - 1n, 0)],
-    ['forest', gadgetShape(synthesizeForest), forestWitness()],
+    ['forest', forestShape(), forestWitness()],
   ]
 
   it.each(circuits)('hashes rows like the reference walker: %s', async (_, shape) => {
@@ -157,7 +125,7 @@ describe('on small circuits', () => {
 
 describe('a circuit is cut', () => {
   it('between instances that read only the root’s first variables', () => {
-    const { cuts, commonAux, commonSteps } = independentCuts(gadgetShape(synthesizeForest).root)
+    const { cuts, commonAux, commonSteps } = independentCuts(forestShape().root)
     // The shared variable, its input and its row; then three trees.
     expect([commonAux, commonSteps, [...cuts].sort()]).toEqual([1, 3, [3, 4, 5]])
   })
@@ -181,7 +149,7 @@ describe('a circuit is cut', () => {
   })
 
   it('into pieces that add up to it', () => {
-    for (const shape of [gadgetShape(synthesizeForest), circuitShape('winning-2k')]) {
+    for (const shape of [forestShape(), circuitShape('winning-2k')]) {
       for (const rows of [1, 100, 5000, 1e6]) {
         let [row, aux] = [0, 0]
         for (const piece of planCircuit(shape, serializeShape(shape), rows).sections.flatMap(({ pieces }) => pieces)) {
