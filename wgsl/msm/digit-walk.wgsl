@@ -1,5 +1,5 @@
 // Walks over the digits of one scalar a thread and calls `entry(bucket, slot, operand)` for each that is not 0, in the windows from
-// `first_window` up to `end_window`. Bucket `(w − first_window) · 2^(window − 1) + |d| − 1` holds the points whose digit in window w is
+// `first_window` up to `end_window`. Bucket `w · 2^(window − 1) + |d| − 1` holds the points whose digit in window w is
 // ±d; the operand is the point's number with its sign; the slot is a number that no other digit of all windows has.
 struct MsmParams {
   // Points of the sum.
@@ -28,7 +28,6 @@ fn walk_digits(i: u32) {
     carry = u32(over);
     let magnitude = select(value, 2u * half - value, over);
     if (magnitude == 0u || w < params.first_window) { continue; }
-    let row = w - params.first_window;
-    entry(row * half + magnitude - 1u, w * params.points + i, i | select(0u, 0x80000000u, over != negative));
+    entry(w * half + magnitude - 1u, w * params.points + i, i | select(0u, 0x80000000u, over != negative));
   }
 }

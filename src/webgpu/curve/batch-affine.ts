@@ -192,17 +192,21 @@ export class BatchAffine {
     run(kernels.sumY, this.#kinds, this.#slopes, this.#denominators, sums)
   }
 
-  /** Records all `pairs` of a round, as slices of about the same size that fit the units of a stream. */
+  /**
+   * Records `pairs` pairs of a round, as slices of about the same size that fit the units of a stream.
+   * @param first number of the first one, and of its sum
+   */
   async recordRound(
     stream: UnitStream,
     round: { readonly points: BufferRange; readonly source: PairSource; readonly sums: GPUBuffer },
     pairs: number,
+    first = 0,
   ): Promise<void> {
     const cost = ADDITION_COST[this.#group]
     for (let at = 0; at < pairs; ) {
       const most = Math.min(this.slicePairs, Math.ceil(stream.room / cost))
       const count = Math.ceil((pairs - at) / Math.ceil((pairs - at) / most))
-      this.record(stream.commands, round, at, count)
+      this.record(stream.commands, round, first + at, count)
       at += count
       await stream.recorded(count * cost)
     }

@@ -43,7 +43,7 @@ export class BucketRanges {
   /**
    * @param set owns the buffers made here
    * @param counts entries of the buckets of all windows
-   * @param bytes sizes of the buffers for the largest run of windows
+   * @param bytes sizes of the buffers for the buckets of all windows
    */
   static async create(
     gpu: Gpu,
@@ -63,15 +63,18 @@ export class BucketRanges {
 
   /** Records the start: the first round's entries, of `buckets` buckets from number `first` on. */
   recordFirst(commands: Commands, first: number, buckets: number): void {
-    this.#record(commands, [buckets, 1, first])
+    this.#record(commands, [buckets, first, 1, 0])
   }
 
-  /** Records the step to the next round: what were pairs are its entries. */
-  recordNext(commands: Commands, buckets: number): void {
-    this.#record(commands, [buckets, 0, 0])
+  /**
+   * Records the step to the next round: what were pairs are its entries.
+   * @param base number of the first pair
+   */
+  recordNext(commands: Commands, first: number, buckets: number, base: number): void {
+    this.#record(commands, [buckets, first, 0, base])
   }
 
-  #record(commands: Commands, params: [buckets: number, initial: number, first: number]): void {
+  #record(commands: Commands, params: [buckets: number, first: number, initial: number, base: number]): void {
     const [buckets] = params
     const blocks = Math.ceil(buckets / BLOCK)
     const [counts, ranges, sums] = [this.#counts, this.ranges, this.#partialSums]

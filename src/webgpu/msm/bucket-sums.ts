@@ -26,45 +26,57 @@ export const roundsWork = (group: Group, { entries, pairsOfRound }: RunTotals): 
   pairsOfRound.reduce((sum, pairs) => sum + pairs * (ADDITION_COST[group] + 1 / ENTRIES_PER_ADDITION), 0) +
   entries / ENTRIES_PER_ADDITION
 
-export interface RoundBuffers {
+/** Rounds over consecutive buckets. */
+export interface Rounds {
+  readonly group: Group
+  readonly adder: BatchAffine
+  readonly ranges: BucketRanges
+  /** Number of the first bucket, and of how many. */
+  readonly first: number
+  readonly buckets: number
+  /** Points that the entries are, or, with `names`, that these name with a sign. */
   readonly points: BufferRange
-  readonly entries: GPUBuffer
-  readonly entryBucket: GPUBuffer
+  readonly names?: GPUBuffer | undefined
+  /** Each entry's bucket. */
+  readonly bucketOf: GPUBuffer
+  /** Number of entries, and of pairs in each round. */
+  readonly entries: number
+  readonly pairsOfRound: readonly number[]
+  /** Work buffers: the pairs, their buckets, and their sums, which take turns with `bucketOf` and the second one. */
   readonly pairs: GPUBuffer
   readonly pairBucket: GPUBuffer
-  readonly pairSums: GPUBuffer
-  readonly nextPairSums: GPUBuffer
-  /** Sums of the run's buckets, infinity beforehand. */
-  readonly sums: BufferRange
+  readonly pairSums: readonly [GPUBuffer, GPUBuffer]
+  /** Where the sum of each bucket goes, infinity beforehand. */
+  readonly sums: GPUBuffer
+  /** Ends after so many rounds, the sums of the last one and their buckets going elsewhere, from number `base` on. */
+  readonly until?:
+    | { readonly rounds: number; readonly points: GPUBuffer; readonly bucketOf: GPUBuffer; readonly base: number }
+    | undefined
 }
 
 /** Records the rounds. A bucket with one point left is done: the point moves to its sum. */
-export async function recordRounds(
-  stream: UnitStream,
-  group: Group,
-  adder: BatchAffine,
-  ranges: BucketRanges,
-  buckets: number,
-  { entries: total, pairsOfRound }: RunTotals,
-  buffers: RoundBuffers,
-): Promise<void> {
-  const { entries, pairs, sums } = buffers
-  let [bucketOf, nextBucketOf] = [buffers.entryBucket, buffers.pairBucket]
-  let [current, spare] = [buffers.pairSums, buffers.nextPairSums]
-  let source = buffers.points
-  let live = total
-  for (let round = 0; live > 0; round++) {
-    ranges.recordNext(stream.commands, buckets)
+export async function recordRounds(stream: UnitStream, rounds: Rounds): Promise<void> {
+  const { group, adder, ranges, first, buckets, names, pairsOfRound, pairs, sums, until } = rounds
+  let [bucketOf, nextBucketOf] = [rounds.bucketOf, rounds.pairBucket]
+  let [current, spare] = rounds.pairSums
+  let { points, entries } = rounds
+  const most = until?.rounds ?? pairsOfRound.length + 1
+  for (let round = 0; entries > 0 && round < most; round++) {
+    const last = until !== undefined && round === until.rounds - 1 ? until : undefined
+    const base = last?.base ?? 0
+    const target = last?.points ?? current
+    ranges.recordNext(stream.commands, first, buckets, base)
     stream.commands.dispatch(PAIRS_KERNEL[group], {
-      buffers: [source, entries, bucketOf, ranges.ranges, pairs, nextBucketOf, sums],
-      params: [live, round === 0 ? 1 : 0],
-      workgroups: Math.ceil(live / 64),
+      // Without names the list is not read.
+      buffers: [points, names ?? bucketOf, bucketOf, ranges.ranges, pairs, last?.bucketOf ?? nextBucketOf, sums],
+      params: [entries, names !== undefined && round === 0 ? 1 : 0],
+      workgroups: Math.ceil(entries / 64),
     })
-    await stream.recorded(live / ENTRIES_PER_ADDITION)
+    await stream.recorded(entries / ENTRIES_PER_ADDITION)
     const pairCount = pairsOfRound[round] ?? 0
-    await adder.recordRound(stream, { points: source, source: { kind: 'list', pairs }, sums: current }, pairCount)
-    live = pairCount
-    source = current
+    await adder.recordRound(stream, { points, source: { kind: 'list', pairs }, sums: target }, pairCount, base)
+    entries = pairCount
+    points = target
     ;[current, spare] = [spare, current]
     ;[bucketOf, nextBucketOf] = [nextBucketOf, bucketOf]
   }

@@ -16,7 +16,15 @@ import { BucketRanges } from './bucket-ranges.ts'
 import { recordReduction, reducedPoints, reductionAdditions } from './bucket-reduction.ts'
 import { bucketSumsKernels, recordRounds, roundsWork } from './bucket-sums.ts'
 import { addSums, combineReduced } from './combine.ts'
-import { bucketsOfWindow, mostPoints, type PlanOptions, planMultiexp, type WorkBuffer, workBuffers } from './plan.ts'
+import {
+  bucketsOfWindow,
+  MAX_ROUNDS,
+  mostPoints,
+  type PlanOptions,
+  planMultiexp,
+  type WorkBuffer,
+  workBuffers,
+} from './plan.ts'
 import { countEntries, countingWork, placingWork, recordPlacing, SORT_KERNELS } from './sort-entries.ts'
 
 export const multiexpKernels = (group: Group): readonly Kernel[] => [
@@ -62,7 +70,7 @@ export async function multiexp(
   if (count === 0) return addSums(group, [])
   const { bindingBytes } = gpu
   const plan = planMultiexp({ group, count, bindingBytes, memoryBytes: options.memoryBytes }, options)
-  const { window, windows, runs, slicePairs } = plan
+  const { window, windows, runs, mergedAfter, slicePairs } = plan
   await gpu.prepare(multiexpKernels(group))
   const set = new BufferSet(gpu)
   try {
@@ -91,23 +99,51 @@ export async function multiexp(
     await stream.flush()
     const adder = set.own(await BatchAffine.create(gpu, group, slicePairs))
     const pairs = { pairs: await make('pairs'), pairBucket: await make('pairBucket') }
-    const pairSums = { pairSums: await make('pairSums'), nextPairSums: await make('nextPairSums') }
+    const pairSums = await make('pairSums')
+    const nextPairSums = await make('nextPairSums')
     const encoded = await make('encoded')
+    const mergedSums = await make('mergedSums')
+    const mergedBucket = await make('mergedBucket')
     const totals = await readTotals()
     stream.expect(sorting + totals.reduce((sum, total) => sum + roundsWork(group, total), 0) + reduction)
-    for (const [k, total] of totals.entries()) {
+    const common = { group, adder, ranges, ...pairs, sums }
+    let base = 0
+    for (const [k, { entries, pairsOfRound }] of totals.entries()) {
       const [from, to] = runs[k] as readonly [number, number]
       if (k > 0) await place([from, to])
-      const buckets = (to - from) * ofWindow
-      const ofRun = {
-        buffer: sums,
-        offset: from * ofWindow * POINT_BYTES[group],
-        size: buckets * POINT_BYTES[group],
-      }
-      const buffers = { points, ...lists, ...pairs, ...pairSums, sums: ofRun }
-      await recordRounds(stream, group, adder, ranges, buckets, total, buffers)
+      await recordRounds(stream, {
+        ...common,
+        first: from * ofWindow,
+        buckets: (to - from) * ofWindow,
+        points,
+        names: lists.entries,
+        bucketOf: lists.entryBucket,
+        entries,
+        pairsOfRound,
+        pairSums: [pairSums, nextPairSums],
+        until:
+          mergedAfter === undefined
+            ? undefined
+            : { rounds: mergedAfter, points: mergedSums, bucketOf: mergedBucket, base },
+      })
+      if (mergedAfter !== undefined) base += pairsOfRound[mergedAfter - 1] ?? 0
     }
-    const reduced = await recordReduction(stream, adder, { sums, other: pairSums.pairSums, windows, v: window - 1 })
+    if (mergedAfter !== undefined) {
+      const rest = totals.map(({ pairsOfRound }) => pairsOfRound.slice(mergedAfter))
+      await recordRounds(stream, {
+        ...common,
+        first: 0,
+        buckets: windows * ofWindow,
+        points: mergedSums,
+        bucketOf: mergedBucket,
+        entries: base,
+        pairsOfRound: Array.from({ length: MAX_ROUNDS - mergedAfter }, (_, round) =>
+          rest.reduce((sum, ofRun) => sum + (ofRun[round] ?? 0), 0),
+        ),
+        pairSums: [pairSums, mergedSums],
+      })
+    }
+    const reduced = await recordReduction(stream, adder, { sums, other: pairSums, windows, v: window - 1 })
     recordExport(stream.commands, group, reduced, encoded, windows * reducedPoints(window - 1))
     // The last unit is submitted at once, the copy behind it; both are waited for together.
     const [, left] = await Promise.all([stream.finish(), gpu.download(encoded, 0, bytes.encoded)])

@@ -55,9 +55,13 @@ export interface MultiexpPlan {
   readonly windows: number
   /** Windows that are summed together: from the first number up to the second. */
   readonly runs: readonly (readonly [from: number, to: number])[]
+  /** Rounds after which what is left of all runs goes on together; absent with one run, or where memory is short. */
+  readonly mergedAfter: number | undefined
   /** Largest number of pairs added in one slice. */
   readonly slicePairs: number
 }
+
+type Cut = Omit<MultiexpPlan, 'slicePairs'>
 
 export const bucketsOfWindow = (window: number): number => 2 ** (window - 1)
 const windowsOf = (window: number): number => Math.ceil(SCALAR_BITS / window)
@@ -104,6 +108,22 @@ export function mostPoints(group: Group, bindingBytes: number): number {
   throw new RangeError(`Bindings of ${bindingBytes} bytes are too small for sums.`)
 }
 
+/** Points that are left of all windows after some rounds at most. */
+const mostLeft = ({ count, window, windows }: Cut, rounds: number): number =>
+  windows * Math.min(count, Math.ceil(count / 2 ** rounds) + bucketsOfWindow(window))
+
+/**
+ * The earliest round from which on all runs can go on together: what is left of them takes no more memory than the first round's sums of one. Small rounds
+ * are ruled by latency, so that the fewer there are the better.
+ */
+function mergeRound(cut: Cut): number | undefined {
+  if (cut.runs.length === 1) return undefined
+  const most = Math.max(...cut.runs.map(([from, to]) => to - from))
+  const pairs = mostPairs(most, cut.window, cut.count)
+  for (let rounds = 1; rounds < MAX_ROUNDS; rounds++) if (mostLeft(cut, rounds) <= pairs) return rounds
+  return undefined
+}
+
 /** Work buffers of a sum, beside those of slices and scans. */
 export type WorkBuffer =
   | 'counts'
@@ -117,41 +137,42 @@ export type WorkBuffer =
   | 'pairBucket'
   | 'pairSums'
   | 'nextPairSums'
+  | 'mergedSums'
+  | 'mergedBucket'
   | 'sums'
   | 'encoded'
 
 /** Bytes of the work buffers that a plan needs. */
-export function workBuffers({
-  group,
-  count,
-  window,
-  windows,
-  runs,
-}: Omit<MultiexpPlan, 'slicePairs'>): Readonly<Record<WorkBuffer, number>> {
+export function workBuffers(cut: Cut): Readonly<Record<WorkBuffer, number>> {
+  const { group, count, window, windows, runs, mergedAfter } = cut
   const point = POINT_BYTES[group]
   const most = Math.max(...runs.map(([from, to]) => to - from))
   const buckets = windows * bucketsOfWindow(window)
   const runBuckets = most * bucketsOfWindow(window)
   const pairs = Math.max(1, mostPairs(most, window, count))
+  const merged = mergedAfter === undefined ? 0 : mostLeft(cut, mergedAfter)
+  const lists = Math.max(pairs, merged)
   return {
     counts: 4 * buckets,
     totals: 4 * TOTALS_WORDS * runs.length,
     ranks: 4 * windows * count,
-    ranges: 16 * runBuckets,
-    partialSums: 4 * runBuckets,
+    ranges: 16 * buckets,
+    partialSums: 4 * buckets,
     entries: 4 * most * count,
     entryBucket: 4 * most * count,
-    pairs: 8 * pairs,
-    pairBucket: 4 * pairs,
+    pairs: 8 * lists,
+    pairBucket: 4 * lists,
     // The reduction takes turns between the sums and this; its first round leaves three quarters of the buckets.
     pairSums: point * Math.max(pairs, Math.ceil((3 * buckets) / 4)),
     nextPairSums: point * Math.ceil((pairs + runBuckets) / 2),
+    mergedSums: point * merged,
+    mergedBucket: 4 * merged,
     sums: point * buckets,
     encoded: point * windows * reducedPoints(window - 1),
   }
 }
 
-const total = (plan: Omit<MultiexpPlan, 'slicePairs'>): number =>
+const total = (plan: Cut): number =>
   Object.values(workBuffers(plan)).reduce((sum, bytes) => sum + bytes, 0) +
   scanBytes(plan.windows * bucketsOfWindow(plan.window))
 
@@ -175,7 +196,9 @@ export function planMultiexp(input: PlanInput, options: PlanOptions = {}): Multi
       Math.floor((windows * k) / number),
       Math.floor((windows * (k + 1)) / number),
     ])
-    const plan = { group, count, window, windows, runs }
+    const cut: Cut = { group, count, window, windows, runs, mergedAfter: undefined }
+    const merged = { ...cut, mergedAfter: mergeRound(cut) }
+    const plan = total(merged) <= (1 - SLICE_SHARE) * memory ? merged : cut
     const pairs = mostPairs(Math.ceil(windows / number), window, count)
     const bytes = total(plan)
     const fits = ROUNDED * POINT_BYTES[group] * pairs <= bindingBytes && bytes <= (1 - SLICE_SHARE) * memory

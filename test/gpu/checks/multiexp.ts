@@ -127,6 +127,9 @@ export const multiexpChecks: Record<string, Check> = {
   'g1: sum of 130 points, 10 windows at once': sum('g1', 130, 'random', 6, 512, { windowsAtOnce: 10 }),
   'g1: sum of 300 points, small bindings': sum('g1', 300, 'random', undefined, undefined, { bindingBytes: 2 ** 16 }),
   'g1: sum of 100 points, a window at a time': sum('g1', 100, 'edges', undefined, undefined, { memoryBytes: 2 ** 10 }),
+  'g1: sum of 300 points, rounds merged': sum('g1', 300, 'random', 4, undefined, { windowsAtOnce: 32 }),
+  'g1: sum of 200 points, all scalars equal, rounds merged': sum('g1', 200, 'all equal', 4, 64, { windowsAtOnce: 22 }),
+  'g1: sum of 150 points, all scalars 1, rounds merged': sum('g1', 150, 'all 1', 4, 64, { windowsAtOnce: 40 }),
   'g2: sum of 33 points': sum('g2', 33, 'edges', 4, 512),
   ...bitSumChecks,
 }
