@@ -2,7 +2,6 @@
  * A file system that does not answer, as a server that is gone: pipes that nobody writes to, which a call to open waits for. What can be
  * told in time is told with the file's name, and no promise waits for the call.
  */
-import { execFileSync } from 'node:child_process'
 import { closeSync, constants, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { readdir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,6 +12,7 @@ import { openVerifyingKey, SrsFile } from '../../src/params/srs-file.ts'
 import { answered, closeFile } from '../../src/params/waiting.ts'
 import { proverErrorOf } from '../support/expect-error.ts'
 import { delay } from '../support/fake-device.ts'
+import { hasSilentFiles, letAnswer, makeSilent } from '../support/silent-file.ts'
 import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
 import { tinyCircuit } from '../support/tiny-circuit.ts'
 
@@ -30,14 +30,14 @@ beforeEach(() => {
 afterEach(async () => {
   vi.unstubAllEnvs()
   // Calls that wait return, so that this process can end; what they opened is closed then.
-  for (const pipe of pipes) closeSync(openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK))
+  for (const pipe of pipes) letAnswer(pipe)
   while ((await openHandles()).length > 0) await delay(5)
   removeDirectory(directory)
 })
 
 function silentFile(name: string): string {
   const path = join(directory, name)
-  execFileSync('mkfifo', [path])
+  makeSilent(path)
   pipes.push(path)
   return path
 }
@@ -60,7 +60,7 @@ function locationOf(files: { paramsFile: string; vkFile: string; vkDigest?: stri
   return { circuitId, development: true, paramsDigest: '0'.repeat(32), vkDigest: '1'.repeat(32), ...files }
 }
 
-describe('a file that does not answer', () => {
+describe.runIf(hasSilentFiles)('a file that does not answer', () => {
   test('fails the load by its name after a time, the key as well as the points', async () => {
     const paramsFile = silentFile('a.params')
     const vkFile = join(directory, 'a.vk')

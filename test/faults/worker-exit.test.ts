@@ -126,7 +126,7 @@ describe('ProcessLink', () => {
   type Functions = Pick<FaultFunctions, 'echo' | 'count' | 'remark'> & {
     readonly crash: (signal: string, run: Run) => Promise<void>
   }
-  const file = new URL('../support/fault-process.js', import.meta.url)
+  const file = new URL('../support/fault-child.js', import.meta.url)
   const start = (): ProcessLink<Functions> => new ProcessLink<Functions>(file, 'fault')
 
   test.each(['SIGSEGV', 'SIGABRT', 'SIGKILL'])(
