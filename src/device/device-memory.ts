@@ -81,6 +81,7 @@ export class DeviceMemory {
       own.inUse = true
       return {
         [Symbol.dispose]: () => {
+          if (!own.inUse) return
           own.inUse = false
           if (own.givenUp) this.#return(own.bytes)
         },

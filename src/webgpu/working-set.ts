@@ -9,7 +9,7 @@ import type { CircuitShape } from '../circuit/shape.ts'
 import { shapeImageBytes } from '../cpu/working-set.ts'
 import type { MemoryPlan } from '../groth16/proving-device.ts'
 import { paramsLayout, QUERIES, QUERY_GROUP, type Query } from '../params/layout.ts'
-import { type PartitionSize, partitionBytes } from './assignment/assignment-bytes.ts'
+import { domainBytes, type PartitionSize, partitionBytes } from './assignment/assignment-bytes.ts'
 import { type Group, POINT_BYTES } from './curve/batch-affine.ts'
 import { importBytes } from './curve/import-points.ts'
 import { ELEMENT_BYTES } from './elements.ts'
@@ -37,6 +37,9 @@ export interface GpuPlan extends MemoryPlan {
 /** Fewer would make sums of hardly more than their rounds' latency. */
 const LEAST_RANGE = 2 ** 12
 
+/** What a plan of a sum needs to be found, of the least that any takes: it leaves a tenth for slices. */
+const PLANNED = 1.25
+
 /** The ring of staging buffers, buffers of parameters and for reading back. */
 const FIXED_BYTES: number = STAGING_BUFFERS * STAGING_BYTES + 8 * 2 ** 20
 
@@ -53,24 +56,19 @@ export const rangePoints = (group: Group, bindingBytes: number): number => mostP
 const sumWorkBytes = (circuit: GpuCircuit, input: PlanInput): number =>
   mostlyBits(circuit) ? querySumBytes(input) : multiexpBytes(planMultiexp(input))
 
-/**
- * Templates, instances and densities of at most 2 bytes an aux variable, the domain's roots, of which
- * there are never more than 2^22, and its other tables. A test compares it with real shapes.
- */
-function shapeBytes(circuit: GpuCircuit): number {
-  const { aux, log2Domain } = circuit
-  const roots = ELEMENT_BYTES * Math.min(2 ** 22, 2 ** (log2Domain - 1))
-  return shapeImageBytes(circuit) + 2 * aux + roots + 4 * 2 ** 20
-}
+/** Templates, instances and densities of at most 2 bytes an aux variable, tables of the domain. A test compares it with real shapes. */
+const shapeBytes = (circuit: GpuCircuit, bindingBytes: number): number =>
+  shapeImageBytes(circuit) + 2 * circuit.aux + domainBytes(circuit.log2Domain, bindingBytes)
 
 /** Least device memory that a partition of a circuit can be proved with, points streamed. */
 export function leastGpuBytes(circuit: GpuCircuit, bindingBytes: number): number {
   const { assign, quotient, sums } = partitionBytes(circuit, bindingBytes)
   const ranges = (['g1', 'g2'] as const).map((group) => {
     const count = LEAST_RANGE
-    return rangeBytes(group, count, 2) + sumWorkBytes(circuit, { group, count, bindingBytes, memoryBytes: 1 })
+    const work = sumWorkBytes(circuit, { group, count, bindingBytes, memoryBytes: 1 })
+    return rangeBytes(group, count, 2) + Math.ceil(PLANNED * work)
   })
-  return FIXED_BYTES + shapeBytes(circuit) + Math.max(assign, quotient, sums + Math.max(...ranges))
+  return FIXED_BYTES + shapeBytes(circuit, bindingBytes) + Math.max(assign, quotient, sums + Math.max(...ranges))
 }
 
 /** Where there is less than {@link leastGpuBytes} the plan is for that. */
@@ -90,7 +88,7 @@ function unlimited(circuit: GpuCircuit, bindingBytes: number): GpuPlan {
 /** Points are kept if all fit beside a working set that does not slow the sums down; else what is left keeps some of them. */
 function limited(circuit: GpuCircuit, bindingBytes: number, memoryBytes: number): GpuPlan {
   const { sums } = partitionBytes(circuit, bindingBytes)
-  const room = memoryBytes - FIXED_BYTES - shapeBytes(circuit)
+  const room = memoryBytes - FIXED_BYTES - shapeBytes(circuit, bindingBytes)
   const longest = { g1: rangePoints('g1', bindingBytes), g2: rangePoints('g2', bindingBytes) }
   const all = totalOf(keptBytes(circuit, longest))
   const beside = sumsIn(circuit, bindingBytes, room - sums - all, 0)
@@ -162,7 +160,7 @@ function plan(
   })
   const kept = keptBytes(circuit, ranges)
   return {
-    shapeBytes: shapeBytes(circuit),
+    shapeBytes: shapeBytes(circuit, bindingBytes),
     workingBytes: FIXED_BYTES + Math.max(assign, quotient, sums + Math.max(...ofSums)),
     rangePoints: ranges,
     sumBytes,

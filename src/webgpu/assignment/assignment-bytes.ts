@@ -83,8 +83,8 @@ function templateBytes({ root, coefficients }: CircuitShape): number {
 const densityTableBytes = (aux: number): number =>
   densityBytes(aux).reduce((sum, bytes) => sum + allocationBytes(bytes), 0)
 
-/** Roots, powers of g and of 1/g, one constant. */
-function domainBytes(log2: number, bindingBytes: number): number {
+/** Tables of a domain: roots, powers of g and of 1/g, one constant. */
+export function domainBytes(log2: number, bindingBytes: number): number {
   const table = (count: number): number => allocationBytes(count * ELEMENT_BYTES)
   const layout = layoutOf({ bindingBytes }, 2 ** log2)
   const { rootsLog2 } = planTransform(log2, layout)

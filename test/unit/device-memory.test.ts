@@ -1,0 +1,223 @@
+/** What GPUs have of their own memory: how circuits are planned for it, what is refused, and how batches share it. */
+import { describe, expect, it, test } from 'vitest'
+import { circuitSize } from '../../src/budget/circuit-sizes.ts'
+import { gpuMemoryRefusal } from '../../src/budget/gpu-memory.ts'
+import { CIRCUIT_FAMILIES, type CircuitId, circuitIdOf, SECTOR_SIZE_TAGS } from '../../src/circuit/circuit-id.ts'
+import { circuitShape } from '../../src/circuit/circuit-shape.ts'
+import { DeviceMemory } from '../../src/device/device-memory.ts'
+import type { DeviceInfo } from '../../src/device/device-spec.ts'
+import type { Run } from '../../src/groth16/proving-device.ts'
+import { paramsLayout, QUERIES } from '../../src/params/layout.ts'
+import { assignmentBytes } from '../../src/webgpu/assignment/assignment-bytes.ts'
+import { leastGpuBytes, planGpu, totalOf } from '../../src/webgpu/working-set.ts'
+
+const GIB = 2 ** 30
+/** What an H200 offers, and WebGPU's default. */
+const BINDINGS = [2 ** 31 - 4, 2 ** 27]
+const CIRCUITS = CIRCUIT_FAMILIES.flatMap((family) => SECTOR_SIZE_TAGS.map((size) => circuitIdOf(family, size)))
+
+function sizeOf(circuitId: CircuitId) {
+  const size = circuitSize(circuitId)
+  if (size === undefined) throw new Error(`no size of ${circuitId}`)
+  return size
+}
+
+describe('a plan', () => {
+  test.each(CIRCUITS)('of %s counts at least its shape, and never more memory than there is', (circuitId) => {
+    const size = sizeOf(circuitId)
+    for (const bindingBytes of BINDINGS) {
+      const { shape } = assignmentBytes(circuitShape(circuitId), bindingBytes)
+      const least = leastGpuBytes(size, bindingBytes)
+      for (const memoryBytes of [least, 1.1 * least, 2 * least, 16 * GIB, 48 * GIB, 139 * GIB]) {
+        if (memoryBytes < least) continue
+        const plan = planGpu(size, { memoryBytes, bindingBytes })
+        expect(plan.shapeBytes).toBeGreaterThanOrEqual(shape)
+        expect(plan.shapeBytes + plan.workingBytes + totalOf(plan.kept)).toBeLessThanOrEqual(memoryBytes)
+      }
+    }
+  })
+
+  it('streams the points of a large circuit where they do not fit, and keeps them where they do', () => {
+    const size = sizeOf('porep-32g')
+    const [bindingBytes] = BINDINGS as [number]
+    const { queries } = paramsLayout(size)
+    const points = QUERIES.reduce((sum, query) => sum + queries[query].points * queries[query].pointBytes, 0)
+    expect(points / GIB).toBeGreaterThan(44)
+    const streamed = planGpu(size, { memoryBytes: 16 * GIB, bindingBytes })
+    expect(streamed.kept).toEqual({})
+    const all = planGpu(size, { memoryBytes: 139 * GIB, bindingBytes })
+    expect(Object.keys(all.kept)).toEqual(QUERIES)
+    // As allocated: rounded up, by a 64th at most.
+    expect(totalOf(all.kept)).toBeGreaterThanOrEqual(points)
+    expect(totalOf(all.kept)).toBeLessThan(points * (1 + 1 / 32))
+    const some = Object.keys(planGpu(size, { memoryBytes: 40 * GIB, bindingBytes }).kept)
+    expect(some.length).toBeGreaterThan(0)
+    expect(some.length).toBeLessThan(QUERIES.length)
+  })
+
+  it('of a small circuit keeps its points where memory is not known', () => {
+    const kept = (circuitId: CircuitId) => Object.keys(planGpu(sizeOf(circuitId), { bindingBytes: 2 ** 27 }).kept)
+    expect(kept('winning-32g')).toEqual(QUERIES)
+    expect(kept('porep-32g')).toEqual([])
+  })
+
+  it('with the least memory has shorter ranges', () => {
+    const size = sizeOf('porep-32g')
+    const [bindingBytes] = BINDINGS as [number]
+    const memoryBytes = leastGpuBytes(size, bindingBytes)
+    const wide = planGpu(size, { memoryBytes: 139 * GIB, bindingBytes })
+    expect(planGpu(size, { memoryBytes, bindingBytes }).rangePoints.g1).toBeLessThanOrEqual(wide.rangePoints.g1)
+  })
+})
+
+describe('a circuit that can never fit', () => {
+  const gpu: DeviceInfo = {
+    kind: 'webgpu',
+    name: 'a card',
+    maxLog2Domain: 27,
+    adapter: {
+      vendor: '',
+      architecture: '',
+      driver: '',
+      software: false,
+      limits: { maxStorageBufferBindingSize: 2 ** 31 - 4 },
+    },
+  }
+
+  it('is refused with the numbers, and the memory that is asked for suffices', () => {
+    const refusal = gpuMemoryRefusal('porep-32g', [gpu], 8 * GIB, [])
+    expect(refusal).toMatchObject({
+      code: 'ERR_BUDGET_EXCEEDED',
+      details: { field: 'gpu.memoryBytes', received: String(8 * GIB), device: 'a card' },
+    })
+    const needed = Number(refusal?.details.expected?.replace('at least ', ''))
+    expect(needed).toBeGreaterThan(12 * GIB)
+    expect(needed).toBeLessThan(13.5 * GIB)
+    expect(gpuMemoryRefusal('porep-32g', [gpu], needed, [])).toBeUndefined()
+    expect(gpuMemoryRefusal('porep-32g', [gpu], needed - 1, [])).toBeDefined()
+    expect(gpuMemoryRefusal('porep-32g', [gpu], 16 * GIB, [])).toBeUndefined()
+  })
+
+  it('is one that a preloaded circuit leaves no room for, but not that circuit itself', () => {
+    const needed = Number(gpuMemoryRefusal('porep-32g', [gpu], 1, [])?.details.expected?.replace('at least ', ''))
+    const refusal = gpuMemoryRefusal('porep-32g', [gpu], needed, ['winning-32g'])
+    expect(refusal?.message).toContain('set aside for what was preloaded')
+    expect(gpuMemoryRefusal('porep-32g', [gpu], needed, ['porep-32g'])).toBeUndefined()
+  })
+
+  it('is not known of a device of other kind, or without a limit', () => {
+    expect(gpuMemoryRefusal('porep-32g', [{ ...gpu, kind: 'cpu' }], 1, [])).toBeUndefined()
+    expect(gpuMemoryRefusal('porep-32g', [gpu], undefined, [])).toBeUndefined()
+  })
+})
+
+describe('memory that batches share', () => {
+  const runOf = (options: { signal?: AbortSignal; urgent?: boolean } = {}): Run => ({
+    signal: new AbortController().signal,
+    unit: () => {},
+    ...options,
+  })
+  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+  it('is waited for, urgent ones first, and nothing passes the first', async () => {
+    const memory = new DeviceMemory(
+      () => 100,
+      async () => {},
+    )
+    const first = await memory.admit('porep-2k', 80, runOf())
+    const order: string[] = []
+    const wait = async (name: string, bytes: number, urgent = false): Promise<Disposable> => {
+      const held = await memory.admit('snap-2k', bytes, runOf({ urgent }))
+      order.push(name)
+      return held
+    }
+    const large = wait('large', 90)
+    await settle()
+    const small = wait('small', 5)
+    await settle()
+    const urgent = wait('urgent', 60, true)
+    await settle()
+    expect(order).toEqual([])
+    first[Symbol.dispose]()
+    const held = await urgent
+    await settle()
+    expect(order).toEqual(['urgent'])
+    held[Symbol.dispose]()
+    ;(await large)[Symbol.dispose]()
+    ;(await small)[Symbol.dispose]()
+    expect(order).toEqual(['urgent', 'large', 'small'])
+    expect(memory.freeBytes).toBe(100)
+  })
+
+  it('is made by giving idle circuits up', async () => {
+    const idle: Disposable[] = []
+    const memory = new DeviceMemory(
+      () => 100,
+      async () => {
+        for (const held of idle.splice(0)) held[Symbol.dispose]()
+      },
+    )
+    idle.push(memory.hold(70))
+    const batch = await memory.admit('porep-2k', 90, runOf())
+    expect(memory.freeBytes).toBe(10)
+    batch[Symbol.dispose]()
+    expect(memory.freeBytes).toBe(100)
+  })
+
+  it('given up waiting for, it goes to the next', async () => {
+    const memory = new DeviceMemory(
+      () => 100,
+      async () => {},
+    )
+    const first = await memory.admit('porep-2k', 50, runOf())
+    const controller = new AbortController()
+    const large = memory.admit('porep-2k', 90, runOf({ signal: controller.signal }))
+    large.catch(() => {})
+    await settle()
+    const small = memory.admit('porep-2k', 40, runOf())
+    await settle()
+    expect(memory.freeBytes).toBe(50)
+    controller.abort('enough')
+    await expect(large).rejects.toBe('enough')
+    const held = await small
+    expect(memory.freeBytes).toBe(10)
+    held[Symbol.dispose]()
+    first[Symbol.dispose]()
+    expect(memory.freeBytes).toBe(100)
+  })
+
+  it('set aside is there for its circuit whoever works, and comes back when it is given up', async () => {
+    const memory = new DeviceMemory(
+      () => 100,
+      async () => {},
+    )
+    memory.setAside('winning-2k', 30)
+    memory.setAside('winning-2k', 30)
+    expect([memory.freeBytes, memory.setAsideBytes('porep-2k'), memory.setAsideBytes('winning-2k')]).toEqual([
+      70, 30, 0,
+    ])
+    const other = await memory.admit('porep-2k', 70, runOf())
+    const own = await memory.admit('winning-2k', 25, runOf({ urgent: true }))
+    memory.giveUp('winning-2k')
+    expect(memory.freeBytes).toBe(0)
+    own[Symbol.dispose]()
+    own[Symbol.dispose]()
+    expect(memory.freeBytes).toBe(30)
+    other[Symbol.dispose]()
+    expect(memory.freeBytes).toBe(100)
+  })
+
+  it('tells that who waits lives', async () => {
+    const memory = new DeviceMemory(
+      () => 100,
+      async () => {},
+    )
+    const first = await memory.admit('porep-2k', 100, runOf())
+    const shares: number[] = []
+    const waiting = memory.admit('porep-2k', 10, { ...runOf(), unit: (share) => void shares.push(share) })
+    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    expect(shares).toEqual([0])
+    first[Symbol.dispose]()
+    ;(await waiting)[Symbol.dispose]()
+  })
+})
