@@ -3,14 +3,11 @@
 @group(0) @binding(1) var<storage, read> ranges: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> ranks: array<u32>;
 @group(0) @binding(3) var<storage, read_write> entries: array<u32>;
-@group(0) @binding(4) var<storage, read_write> entry_bucket: array<u32>;
-@group(0) @binding(5) var<uniform> params: MsmParams;
+@group(0) @binding(4) var<uniform> params: MsmParams;
 
 fn entry(bucket: u32, slot: u32, operand: u32) {
   // Where the bucket's entries of the first round begin: see bucket-ranges.wgsl.
-  let at = ranges[bucket].z + ranks[slot];
-  entries[at] = operand;
-  entry_bucket[at] = bucket;
+  entries[ranges[bucket].z + ranks[slot]] = operand;
 }
 
 @compute @workgroup_size(64)

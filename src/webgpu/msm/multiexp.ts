@@ -25,7 +25,14 @@ import {
   type WorkBuffer,
   workBuffers,
 } from './plan.ts'
-import { countEntries, countingWork, placingWork, recordPlacing, SORT_KERNELS } from './sort-entries.ts'
+import {
+  countEntries,
+  countingWork,
+  placingWork,
+  recordEntryBuckets,
+  recordPlacing,
+  SORT_KERNELS,
+} from './sort-entries.ts'
 
 export const multiexpKernels = (group: Group): readonly Kernel[] => [
   ...SORT_KERNELS,
@@ -92,7 +99,7 @@ export async function multiexp(
     stream.commands.clear(sums, 0, bytes.sums)
     const place = async ([from, to]: readonly [number, number]): Promise<void> => {
       ranges.recordFirst(stream.commands, from * ofWindow, (to - from) * ofWindow)
-      await recordPlacing(stream, plan, [from, to], digits, { ranges: ranges.ranges, ranks, ...lists })
+      await recordPlacing(stream, plan, [from, to], digits, { ranges: ranges.ranges, ranks, entries: lists.entries })
     }
     // What the first run adds is not known yet, where its entries lie is: the device does that while totals are read.
     await place(runs[0] as readonly [number, number])
@@ -111,10 +118,11 @@ export async function multiexp(
     for (const [k, { entries, pairsOfRound }] of totals.entries()) {
       const [from, to] = runs[k] as readonly [number, number]
       if (k > 0) await place([from, to])
+      const own = { first: from * ofWindow, buckets: (to - from) * ofWindow }
+      recordEntryBuckets(stream.commands, ranges.ranges, lists.entryBucket, { ...own, entries })
       await recordRounds(stream, {
         ...common,
-        first: from * ofWindow,
-        buckets: (to - from) * ofWindow,
+        ...own,
         points,
         names: lists.entries,
         bucketOf: lists.entryBucket,

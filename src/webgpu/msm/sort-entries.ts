@@ -3,6 +3,7 @@
  * digit's magnitude. One pass over the scalars counts each bucket's entries and keeps their ranks, prefix sums of the counts say where each
  * bucket starts, a second pass puts the entries there.
  */
+import type { Commands } from '../commands.ts'
 import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
 import type { UnitStream } from '../unit-stream.ts'
@@ -21,7 +22,14 @@ const placeKernel: Kernel = {
   fields: [],
   parts: [...digitParts, 'msm/place-entries.wgsl'],
   entry: 'place_entries',
-  bindings: ['read', 'read', 'read', 'read_write', 'read_write', 'uniform'],
+  bindings: ['read', 'read', 'read', 'read_write', 'uniform'],
+}
+const bucketsKernel: Kernel = {
+  name: 'entry buckets',
+  fields: [],
+  parts: ['invocation.wgsl', 'msm/entry-buckets.wgsl'],
+  entry: 'entry_buckets',
+  bindings: ['read', 'read_write', 'uniform'],
 }
 const totalsKernel: Kernel = {
   name: 'round totals',
@@ -31,10 +39,12 @@ const totalsKernel: Kernel = {
   bindings: ['read', 'read_write', 'uniform'],
 }
 
-export const SORT_KERNELS: readonly Kernel[] = [countKernel, placeKernel, totalsKernel]
+export const SORT_KERNELS: readonly Kernel[] = [countKernel, placeKernel, bucketsKernel, totalsKernel]
 
 /** Buckets of a workgroup of the totals. */
 const TOTALS_BUCKETS = 4096
+/** Entries of a workgroup that looks for their buckets. */
+const BUCKETS_ENTRIES = 2048
 /** Digits of which counting, or placing, costs as much as an addition of two points. */
 const DIGITS_PER_ADDITION = 16
 
@@ -125,15 +135,28 @@ export async function recordPlacing(
     readonly ranges: GPUBuffer
     readonly ranks: GPUBuffer
     readonly entries: GPUBuffer
-    readonly entryBucket: GPUBuffer
   },
 ): Promise<void> {
-  const { ranges, ranks, entries, entryBucket } = buffers
+  const { ranges, ranks, entries } = buffers
   await walk(stream, count, to, (begin, end, workgroups) => {
     stream.commands.dispatch(placeKernel, {
-      buffers: [scalars.buffer, ranges, ranks, entries, entryBucket],
+      buffers: [scalars.buffer, ranges, ranks, entries],
       params: [count, window, from, to, scalars.first, begin, end],
       workgroups,
     })
+  })
+}
+
+/** Records the buckets of a run's placed entries. */
+export function recordEntryBuckets(
+  commands: Commands,
+  ranges: GPUBuffer,
+  entryBucket: GPUBuffer,
+  { first, buckets, entries }: { readonly first: number; readonly buckets: number; readonly entries: number },
+): void {
+  commands.dispatch(bucketsKernel, {
+    buffers: [ranges, entryBucket],
+    params: [first, buckets, entries],
+    workgroups: Math.ceil(entries / BUCKETS_ENTRIES),
   })
 }
