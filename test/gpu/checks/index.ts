@@ -5,6 +5,7 @@ import { fieldChecks } from './field.ts'
 import { inversionChecks } from './inversion.ts'
 import { multiexpChecks } from './multiexp.ts'
 import { nttChecks } from './ntt.ts'
+import { pointChecks } from './points.ts'
 import { proofChecks } from './proofs.ts'
 import { setupChecks } from './setup.ts'
 
@@ -17,5 +18,6 @@ export const checks: Readonly<Record<string, Check>> = {
   ...nttChecks,
   ...assignmentChecks,
   ...setupChecks,
+  ...pointChecks,
   ...proofChecks,
 }
