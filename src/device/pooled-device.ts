@@ -281,9 +281,11 @@ export class PooledDevice {
   #died(client: DeviceClient, error: ProverError): void {
     if (this.#client !== client || this.#owner.closing.aborted) return
     this.#client = undefined
+    const several = this.seats.size > 1
     this.seats.clear()
     this.#leave('lost', error.message)
-    if (this.#health.fault()) this.#quarantine(`${error.message}; it was started again in vain`)
+    // Of several on it one may have ended it each time: each is tried again alone, and that counts.
+    if (!several && this.#health.fault()) this.#quarantine(`${error.message}; it was started again in vain`)
     else void this.start()
   }
 

@@ -66,7 +66,7 @@ export class Partition {
   gpu: number | undefined
   /** Worker that failed it the last time: another is taken if there is one. */
   avoid: number | undefined
-  /** A device died while this was what it worked on: it is tried again on one that nobody else is on. */
+  /** A device died while this was on it: it is tried again on one that nobody else is on. */
   alone = false
   /** Set if a proof of it did not hold. */
   doubt: ProofInvalidError | undefined

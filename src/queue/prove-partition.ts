@@ -325,9 +325,10 @@ async function tryOnDevice(
     if (working && again) partition.move('synth_done')
     const exhausted = ProverError.is(interrupted) && interrupted.code === 'ERR_GPU_OUT_OF_MEMORY'
     if (exhausted) device.outOfMemory()
-    if (recalled || (isPassing(interrupted) && !exhausted && !(working && device.first))) return { interrupted }
-    partition.avoid = device.ordinal
+    if (recalled) return { interrupted }
     partition.alone = isPassing(interrupted)
+    if (isPassing(interrupted) && !exhausted && !(working && device.first)) return { interrupted }
+    partition.avoid = device.ordinal
     return { interrupted, failed: typed(interrupted, signal, 'device') }
   }
 }

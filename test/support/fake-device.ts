@@ -172,8 +172,11 @@ export class FakeDeviceClient implements DeviceClient {
   /** Resolves when those that came before have left the device: it works on one after the other, but for what is urgent. */
   #before: Promise<void> = Promise.resolve()
   #proving = 0
-  /** Batches at the same time. */
+  /** Batches that it worked on at the same time. */
   mostProving = 0
+  #held = 0
+  /** Batches that it had at the same time, those included that only got ready. */
+  mostHeld = 0
   #idleSince: number | undefined
 
   constructor(machine: FakeMachine, info: DeviceInfo) {
@@ -191,7 +194,8 @@ export class FakeDeviceClient implements DeviceClient {
 
   async proveBatch(batch: Batch, options: CallOptions): Promise<BatchResult> {
     if (this.#gone !== undefined) throw this.#gone
-    const due = await this.#race(this.#prove(batch, options))
+    this.mostHeld = Math.max(this.mostHeld, ++this.#held)
+    const due = await this.#race(this.#prove(batch, options)).finally(() => this.#held--)
     const fault = this.#always ?? due
     if (fault?.kind === 'empty') return { proofs: [], loadMs: 0 }
     const proofs = batch.witnesses.map(({ inputs }) => {
