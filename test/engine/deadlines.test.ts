@@ -18,6 +18,8 @@ describe('scenario 29: a deadline that passes', () => {
     const seen = recordEvents(engine)
     const from = Date.now()
     const late = outcome(engine.prove({ ...windowRequest(), deadline: within(100) }))
+    // Else that one could come to be checked first, and suffer the fault.
+    await until(() => machine.running[phase] === 1)
     const other = engine.prove(winningRequest())
     const result = await late
     expect(result.status === 'rejected' && result.reason).toBeInstanceOf(DeadlineExceededError)

@@ -31,9 +31,11 @@ test('scenario 16: a WinningPoSt begins on a busy device at once, and the partit
 })
 
 test('scenario 18: it waits neither for the synthesis nor for the loading of something less urgent', async () => {
-  const machine = new FakeMachine({ unitMs: 5 }).fail('warm', 2, { kind: 'hang' })
+  const machine = new FakeMachine({ unitMs: 5 }).fail('warm', 3, { kind: 'hang' })
   const engine = await value(machine.engine({ synthesis: { concurrency: 1, lookahead: 0 } }))
+  // Loads, and then sets memory of the device aside.
   await value(engine.preload('winning-2k'))
+  expect(machine.calls('warm')).toBe(2)
   const stop = new AbortController()
   const high = outcome(engine.prove(syntheticWindowRequest('2k', 4), { signal: stop.signal }))
   await until(() => machine.running.warm === 1)

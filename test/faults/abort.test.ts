@@ -41,8 +41,8 @@ describe('abort', { retry: 2 }, () => {
     const seen = recordEvents(engine)
     const abort = new AbortController()
     const proving = engine.prove(windowRequest(), { signal: abort.signal })
-    const other = engine.prove(winningRequest())
     await until(machine, phase)
+    const other = engine.prove(winningRequest())
     await delay(20)
     const reason = { not: 'an error' }
     abort.abort(reason)
