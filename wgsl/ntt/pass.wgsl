@@ -48,6 +48,11 @@ fn operand(k: u32, local: u32, quarter: u32) -> Operand {
   return Operand((quad / quarter) * 4u * quarter + quad % quarter + k * quarter, local % columns);
 }
 
+fn slot_of(k: u32, local: u32, quarter: u32) -> u32 {
+  let at = operand(k, local, quarter);
+  return at.position * (ELEMENTS >> params.bits) + at.place;
+}
+
 @compute @workgroup_size(64)
 fn ntt_pass(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let bits = params.bits;
@@ -73,15 +78,9 @@ fn ntt_pass(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
     let t = (local / columns) % quarter;
     // Of the last round, all factors are those between passes.
     let first_factor = select(1u, select(4u, 0u, stride > 1u), last);
-    var x = array<u32, 4>();
-    for (var k = 0u; k < 4u; k++) {
-      let at = operand(k, local, quarter);
-      x[k] = at.position * columns + at.place;
-    }
-    var x0 = load_element(x[0]);
-    var x1 = load_element(x[1]);
-    var x2 = load_element(x[2]);
-    var x3 = load_element(x[3]);
+    let slot1 = slot_of(1u, local, quarter);
+    let slot2 = slot_of(2u, local, quarter);
+    let slot3 = slot_of(3u, local, quarter);
     for (var phase = 0u; phase < params.two; phase++) {
       if ((phase == 0u) == in_time) {
         for (var k = first_factor; k < params.four; k++) {
@@ -93,45 +92,35 @@ fn ntt_pass(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
             // 2 t, t, 3 t.
             factor = small_root((t * select(k, 3u - k, k < 3u)) << (8u + 2u * round - bits));
           }
-          var value = x0;
-          if (k == 1u) { value = x1; }
-          if (k == 2u) { value = x2; }
-          if (k == 3u) { value = x3; }
-          let product = fr_mul(value, factor);
-          if (k == 0u) { x0 = product; }
-          if (k == 1u) { x1 = product; }
-          if (k == 2u) { x2 = product; }
-          if (k == 3u) { x3 = product; }
+          let slot = slot_of(k, local, quarter);
+          store_element(slot, fr_mul(load_element(slot), factor));
         }
       } else {
+        let slot0 = slot_of(0u, local, quarter);
         // Partners of the level that has no factor i.
-        var u = x2;
-        var v = x1;
-        if (in_time || single) { u = x1; v = x2; }
-        let sum0 = fr_add(x0, u);
-        let difference0 = fr_sub(x0, u);
-        let sum1 = fr_add(v, x3);
-        var difference1 = fr_sub(v, x3);
+        let partner = select(slot2, slot1, in_time || single);
+        let other = slot1 + slot2 - partner;
+        var turned = fr_sub(load_element(other), load_element(slot3));
+        if (!single) { turned = fr_mul(turned, small_root(64u)); }
+        // Sums of up to four: their digits are carried once, when they are complete.
+        let x0 = load_element(slot0);
+        let u = load_element(partner);
+        let sum0 = fr_plus(x0, u);
+        let difference0 = fr_minus(x0, u);
+        let sum1 = fr_plus(load_element(other), load_element(slot3));
         if (single) {
-          x0 = sum0;
-          x1 = difference0;
-          x2 = sum1;
-          x3 = difference1;
+          store_element(slot0, fr_light(sum0));
+          store_element(slot1, fr_light(difference0));
+          store_element(slot2, fr_light(sum1));
+          store_element(slot3, turned);
         } else {
-          difference1 = fr_mul(difference1, small_root(64u));
-          x0 = fr_add(sum0, sum1);
-          let y = fr_sub(sum0, sum1);
-          let z = fr_add(difference0, difference1);
-          x3 = fr_sub(difference0, difference1);
-          x1 = fr_select(y, z, in_time);
-          x2 = fr_select(z, y, in_time);
+          store_element(slot0, fr_add(sum0, sum1));
+          store_element(other, fr_sub(sum0, sum1));
+          store_element(slot3, fr_sub(difference0, turned));
+          store_element(partner, fr_add(difference0, turned));
         }
       }
     }
-    store_element(x[0], x0);
-    store_element(x[1], x1);
-    store_element(x[2], x2);
-    store_element(x[3], x3);
   }
   workgroupBarrier();
   for (var slot = local; slot < ELEMENTS; slot += LANES) {
@@ -155,6 +144,6 @@ fn pass_factor(j: u32, p: u32) -> FR {
   let half = 1u << (order - 1u);
   var exponent = j * (reverseBits(p) >> (32u - params.bits));
   if (params.inverse == 1u && exponent > 0u) { exponent = 2u * half - exponent; }
-  if (exponent >= half) { return fr_neg(root_power(exponent - half, order)); }
-  return root_power(exponent, order);
+  let negative = exponent >= half;
+  return fr_signed(root_power(exponent - select(0u, half, negative), order), negative);
 }

@@ -71,6 +71,7 @@ function linear(field: DigitField): string {
     `fn ${name}_neg(a: ${type}) -> ${type} { return ${name}_light(${call((i) => `-a.d${i}`)}); }`,
     `fn ${name}_scale(a: ${type}, k: i32) -> ${type} { return ${name}_light(${call((i) => `k * a.d${i}`)}); }`,
     `// Without a carry pass, for what is tidied next: digits may be past what a multiplication takes.`,
+    `fn ${name}_plus(a: ${type}, b: ${type}) -> ${type} { return ${call((i) => `a.d${i} + b.d${i}`)}; }`,
     `fn ${name}_minus(a: ${type}, b: ${type}) -> ${type} { return ${call((i) => `a.d${i} - b.d${i}`)}; }`,
     `// a or −a: as light as digits of a packed element are.`,
     `fn ${name}_signed(a: ${type}, negative: bool) -> ${type} {`,

@@ -15,7 +15,7 @@ import { makeRecordedParameters, openParameters, sha256 } from '../../support/pa
 import { proveRequest, recordedProof } from '../../support/prove.ts'
 import { removeDirectory, temporaryDirectory } from '../../support/temporary-directory.ts'
 import { vectorJson } from '../../support/vectors.ts'
-import type { Check } from '../harness.ts'
+import { type Check, withShards } from '../harness.ts'
 
 /** Bytes that may come back from the device for one proof: sums and counters, never an assignment. */
 const MOST_DOWNLOADED = 1_000_000
@@ -61,12 +61,18 @@ const proof =
     }
   }
 
+const window2k = proof('wpost-2k', '2KiB', 'window', '2KiB/a/proof-window.json', windowRequest)
+const winning2k = proof('winning-2k', '2KiB', 'winning', '2KiB/a/proof-winning.json', winningRequest)
+
 export const proofChecks: Record<string, Check> = {
-  'proof of wpost-2k': proof('wpost-2k', '2KiB', 'window', '2KiB/a/proof-window.json', windowRequest),
+  'proof of wpost-2k': window2k,
 }
 
 /** Too long for a software adapter within `npm test`. */
 export const longProofChecks: Record<string, Check> = {
-  'proof of winning-2k': proof('winning-2k', '2KiB', 'winning', '2KiB/a/proof-winning.json', winningRequest),
+  // Domains of 2^15 and 2^17 over four shards; assignments over three.
+  'proof of wpost-2k over shards': withShards(13, window2k),
+  'proof of winning-2k over shards': withShards(15, winning2k),
+  'proof of winning-2k': winning2k,
   'proof of winning-32g': proof('winning-32g', '32GiB', 'winning', '32GiB/proof-winning.json', winning32Request),
 }
