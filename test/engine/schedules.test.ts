@@ -9,7 +9,7 @@ import { expect, test, vi } from 'vitest'
 import type { Engine } from '../../src/engine.ts'
 import { GpuDeviceLostError, ProverError, WorkerExitedError } from '../../src/errors.ts'
 import type { PartitionState } from '../../src/events.ts'
-import { AGING_STEP_MS } from '../../src/queue/rank.ts'
+import { AGING_STEP_MS, rankOf } from '../../src/queue/rank.ts'
 import type { EngineStatus } from '../../src/status.ts'
 import { bytesFor } from '../support/budget.ts'
 import { FakeMachine, type Fault, type Operation } from '../support/fake-device.ts'
@@ -209,10 +209,11 @@ class Watch {
   /** Started partitions of jobs of equal rank, by arrival and index, are a prefix. */
   #checkOrder({ jobs }: EngineStatus): void {
     const ranks = new Map<string, boolean>()
-    for (const { job, state, priority, deadline, partitions } of jobs) {
+    for (const { job, state, priority, deadline, startedMsAgo, partitions } of jobs) {
       if (state !== 'queued' && state !== 'active') continue
       if (this.#apart.has(job.id) || partitions.some((partition) => partition.state === 'failed')) continue
-      const rank = `${priority} ${deadline?.getTime()}`
+      // Equal now and before: who rises comes to be equal with others that began before.
+      const rank = `${priority} ${rankOf({ priority, waitedMs: startedMsAgo })} ${deadline?.getTime()}`
       const started = partitions.map((partition) => partition.state !== 'pending')
       for (const begun of state === 'queued' ? [false] : started) {
         if (begun && ranks.get(rank) === true) this.#wrong.push(`out of order: ${jobs.map(describe).join('; ')}`)

@@ -1,5 +1,7 @@
 /** WinningPoSt of full size, over a sparse 32 GiB tree. */
+import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
 import { CpuDevice } from '../../src/cpu/cpu-device.ts'
@@ -43,6 +45,20 @@ describe('WinningPoSt 32 GiB', () => {
   it('with the reference blinding the proof is the reference proof, byte for byte', async () => {
     const proof = await proveRequest(device, shape, source, winning32Request(), { blindings: recorded.blindings })
     expect(Buffer.from(proof).toString('hex')).toBe(Buffer.from(recorded.proof).toString('hex'))
+  }, 300_000)
+
+  it('takes of the host’s memory what the budget reserves for it, within a fifth', () => {
+    const args = ['scripts/run.js', 'test/bench/memory.ts', '--proof', 'winning-32g', '--json']
+    const { stdout, stderr, status } = spawnSync(process.execPath, args, {
+      cwd: fileURLToPath(new URL('../../', import.meta.url)),
+      env: { ...process.env, EXAMPLE_PARAMETERS: directory },
+      encoding: 'utf8',
+    })
+    expect([status, stderr]).toEqual([0, ''])
+    const { phases } = JSON.parse(stdout) as { phases: { phase: string; ratio: number }[] }
+    const { ratio = 0 } = phases.find(({ phase }) => phase === 'gpu') ?? {}
+    expect(ratio).toBeGreaterThan(0.8)
+    expect(ratio).toBeLessThan(1.2)
   }, 300_000)
 
   it('with random blinding it verifies', async () => {

@@ -1,0 +1,101 @@
+/**
+ * What proofs take of the host's memory beside what the budget reserves for them, phase by phase, on the CPU device:
+ *
+ *     node scripts/run.js test/bench/memory.ts [--proof winning-32g] [--threads 2] [--json]
+ *
+ * Run it in a process of its own: the memory of the whole process is what is measured. Growth is counted from an engine that has
+ * started all its threads and proved nothing, so that the code of threads (which the safety margin is for) is not in it. A phase's
+ * figure is the greatest resident set within it; what a phase before has touched and no allocator gave back is in it.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { type CircuitId, Engine, type PartitionState, ProverError } from 'wgzk'
+import { developmentParameters } from '../../examples/support/development-parameters.ts'
+import { collect } from '../support/collect.ts'
+import { BENCH_PROOFS } from './requests.ts'
+
+const { values } = parseArgs({
+  options: {
+    proof: { type: 'string', default: 'winning-32g' },
+    threads: { type: 'string', default: '2' },
+    json: { type: 'boolean', default: false },
+  },
+})
+
+/** A phase as it was measured: all that is reserved in it, and the resident bytes beyond those of the idle engine. */
+interface Phase {
+  readonly phase: string
+  readonly reservedBytes: number
+  readonly rssBytes: number
+  /** Measured by reserved. */
+  readonly ratio: number
+}
+
+/** Resident bytes when nothing moves any more. */
+async function atRest(): Promise<number> {
+  let least = Number.POSITIVE_INFINITY
+  for (let i = 0; i < 5; i++) {
+    collect()
+    await delay(100)
+    least = Math.min(least, process.memoryUsage.rss())
+  }
+  return least
+}
+
+const circuitId = values.proof as CircuitId
+const proof = BENCH_PROOFS[circuitId]
+if (proof === undefined) throw new Error(`--proof takes one of ${Object.keys(BENCH_PROOFS).join(', ')}`)
+const parameterCache = await developmentParameters(circuitId)
+await using engine = await Engine.create({
+  parameterCache,
+  allowDevelopmentParameters: true,
+  memory: { totalBytes: 4 * 2 ** 30 },
+  gpu: { devices: 'cpu' },
+  cpu: { threads: Number(values.threads) },
+  synthesis: { concurrency: 1, lookahead: 0 },
+})
+
+const input = proof.request()
+// Starts the threads that synthesize, and loads their code and the circuit's shape: a proof that is given up before a device has it.
+const stop = new AbortController()
+engine.on('partition', ({ state }) => state === 'synth_done' && stop.abort())
+await engine.prove(input, { signal: stop.signal }).catch((error: unknown) => {
+  if (ProverError.is(error)) throw error
+})
+// `preload` is not used: the first partition reserves its circuit and its working set at once, as it is meant to.
+const idleBytes = await atRest()
+const idleReserved = engine.status().memory.usedBytes
+
+const greatest = new Map<string, { rss: number; reserved: number }>()
+let phase: PartitionState | 'loading' = 'loading'
+engine.on('partition', ({ state }) => {
+  phase = state
+})
+const sample = (): void => {
+  const now = greatest.get(phase) ?? { rss: 0, reserved: 0 }
+  const { usedBytes } = engine.status().memory
+  greatest.set(phase, {
+    rss: Math.max(now.rss, process.memoryUsage.rss()),
+    reserved: Math.max(now.reserved, usedBytes),
+  })
+}
+const timer = setInterval(sample, 5)
+await engine.prove(input)
+clearInterval(timer)
+const restBytes = await atRest()
+greatest.set('at rest', { rss: restBytes, reserved: engine.status().memory.usedBytes })
+
+const phases: Phase[] = [...greatest].map(([name, { rss, reserved: reservedBytes }]) => {
+  const rssBytes = rss - idleBytes
+  return { phase: name, reservedBytes, rssBytes, ratio: rssBytes / reservedBytes }
+})
+if (values.json) console.log(JSON.stringify({ circuitId, idleBytes, idleReserved, phases }, null, 2))
+else {
+  const mib = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MiB`
+  console.log(`${circuitId}, ${values.threads} threads; idle ${mib(idleBytes)} resident, ${mib(idleReserved)} reserved`)
+  for (const { phase: name, reservedBytes, rssBytes, ratio } of phases) {
+    console.log(
+      `${name.padEnd(14)} reserved ${mib(reservedBytes)}, measured ${mib(rssBytes)}, ratio ${ratio.toFixed(2)}`,
+    )
+  }
+}
