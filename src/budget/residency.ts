@@ -146,6 +146,7 @@ export class Residency {
       .filter(({ users, kept, memory, evicting }) => users === 0 && !kept && !evicting && memory !== undefined)
       .sort((a, b) => a.lastUsedAt - b.lastUsedAt)
     let missing = neededBytes
+    let nextMs = Number.POSITIVE_INFINITY
     for (const { evicting, memory } of this.#entries.values()) if (evicting) missing -= memory?.bytes ?? 0
     for (const entry of idle) {
       if (missing <= 0) return
@@ -153,12 +154,12 @@ export class Residency {
       if (waitMs <= 0 || rank > entry.lastRank || !busy()) {
         missing -= entry.memory?.bytes ?? 0
         void this.#evict(entry)
-      } else {
-        // Nothing else need happen until the entry has been idle for long enough.
-        clearTimeout(this.#timer)
-        this.#timer = setTimeout(() => this.#options.budget.recheck(), waitMs)
-      }
+      } else nextMs = Math.min(nextMs, waitMs)
     }
+    if (missing <= 0 || nextMs === Number.POSITIVE_INFINITY) return
+    // Nothing else need happen until the first of them has been idle for long enough.
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#options.budget.recheck(), nextMs)
   }
 
   async #evict(entry: Entry): Promise<void> {

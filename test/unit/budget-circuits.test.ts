@@ -116,6 +116,30 @@ describe('residency', () => {
     }
   })
 
+  test('of several the first that has been idle for long enough goes at that moment', async () => {
+    vi.useFakeTimers()
+    try {
+      const { clock, evicted, use } = setUp(100)
+      ;(await use('wpost-2k', 30))()
+      clock.ms = 100_000
+      ;(await use('wpost-8m', 30))()
+      // 60 are needed and 40 free: either would do.
+      let granted = false
+      const waiting = use('winning-2k', 50).then(() => {
+        granted = true
+      })
+      clock.ms = 299_999
+      await vi.advanceTimersByTimeAsync(199_999)
+      expect([granted, evicted]).toEqual([false, []])
+      clock.ms = 300_000
+      await vi.advanceTimersByTimeAsync(1)
+      await waiting
+      expect(evicted).toEqual(['wpost-2k'])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
   test('goes at once for a waiter of higher rank, or when nothing is in flight', async () => {
     const { evicted, use, state } = setUp(100)
     ;(await use('wpost-2k', 60))()
