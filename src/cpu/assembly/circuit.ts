@@ -1,14 +1,28 @@
 /** Build step: compiles the AssemblyScript sources of the constraint-system walker to one WebAssembly module. */
-import { mkdir, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { blake2sCompressSource } from './blake2s-compress.ts'
 
 /** What this step uses of the compiler. */
 interface Compiler {
   main(
     argv: string[],
-    options: { writeFile(name: string, contents: string | Uint8Array): void },
+    options: {
+      readFile(name: string, baseDir: string): Promise<string | null>
+      writeFile(name: string, contents: string | Uint8Array): void
+    },
   ): Promise<{ readonly error: Error | null; readonly stderr: { toString(): string } }>
+}
+
+/** Sources that are written and not read, by their names in the folder. */
+const GENERATED: Readonly<Record<string, () => string>> = { 'blake2s-compress.ts': blake2sCompressSource }
+
+/** A source for the compiler, or nothing where it looks for one that is elsewhere. */
+async function sourceOf(name: string, baseDir: string): Promise<string | null> {
+  const generated = GENERATED[name]
+  if (generated !== undefined) return generated()
+  return await readFile(join(baseDir, name), 'utf8').catch(() => null)
 }
 
 /**
@@ -33,7 +47,7 @@ export async function buildCircuitModule(outputFolder: URL): Promise<void> {
       ...['--enable', 'simd,threads,bulk-memory', '--noColors'],
       ...['--baseDir', dirname(entry)],
     ],
-    { writeFile: (name, contents) => void outputs.set(name, contents) },
+    { readFile: sourceOf, writeFile: (name, contents) => void outputs.set(name, contents) },
   )
   const binary = outputs.get('circuit.wasm')
   if (error !== null || binary === undefined) throw new Error(`AssemblyScript: ${error?.message}\n${stderr.toString()}`)
