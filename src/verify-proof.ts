@@ -4,6 +4,7 @@ import { isCircuitId } from './circuit/circuit-id.ts'
 import { asError, InvalidRequestError } from './errors.ts'
 import type { PreparedVerifyingKey } from './groth16/verify.ts'
 import { resolveVerifyOptions } from './options.ts'
+import { orAborted } from './params/waiting.ts'
 import type { ProofRequest, ProofStatement } from './request/proof-request.ts'
 import { statementOf } from './request/statement.ts'
 import { locateParameters } from './srs/locate-parameters.ts'
@@ -31,7 +32,7 @@ const MOST_PREPARED = 20
  * @throws {InvalidOptionsError} an option is misspelt or of the wrong kind
  * @throws {InvalidRequestError} the statement is malformed, or its public inputs don't fit the circuit
  * @throws {UnsupportedProofError} a request for a non-interactive PoRep
- * @throws {SrsUnavailableError} the verifying key is missing or damaged
+ * @throws {SrsUnavailableError} the verifying key is missing or damaged, or does not answer
  * @throws {DevelopmentParametersError} only a development key was found, and it isn't allowed
  * @throws `signal.reason` if the signal aborts before the check begins
  */
@@ -48,14 +49,16 @@ export async function verifyProof(
     })
   }
   const { circuitId, publicInputs } = isStatement(statement) ? checkedStatement(statement) : statementOf(statement)
-  const location = await locateParameters(circuitId, { directory, allowDevelopment, verifyingKeyOnly: true })
+  const locating = locateParameters(circuitId, { directory, allowDevelopment, verifyingKeyOnly: true })
+  const location = await (signal === undefined ? locating : orAborted(locating, signal))
   // Curve arithmetic takes longer to load than the rest of the package: only who verifies waits for it.
   const [{ prepareVerifyingKey, verifyProofs }, { openVerifyingKey }, { wasmMultiexp }] = await Promise.all([
     import('./groth16/verify.ts'),
     import('./params/srs-file.ts'),
     import('./cpu/verify-multiexp.ts'),
   ])
-  const key = prepared.get(location.vkDigest) ?? prepareVerifyingKey(await openVerifyingKey(location))
+  const key =
+    prepared.get(location.vkDigest) ?? prepareVerifyingKey(await openVerifyingKey(location, undefined, signal))
   prepared.delete(location.vkDigest)
   prepared.set(location.vkDigest, key)
   const [oldest] = prepared.keys()

@@ -96,4 +96,11 @@ describe('verifyProof', () => {
     const signal = AbortSignal.abort(new Error('too late'))
     await expect(verifyProof(statement, proof, { ...options, signal })).rejects.toThrow('too late')
   })
+
+  it('obeys an abort while the key is read', async () => {
+    const abort = new AbortController()
+    const checking = verifyProof(statement, proof, { ...options, signal: abort.signal })
+    abort.abort('enough')
+    await expect(checking).rejects.toBe('enough')
+  })
 })
