@@ -142,7 +142,11 @@ for (let round = 1; round <= Number(values.rounds); round++) {
   usage.restart()
   const from = (performance.timeOrigin + performance.now()) * 1000
   const start = performance.now()
-  result = await engine.prove(request)
+  result = await engine.prove(request).catch((error) => {
+    phases(trace.events())
+    if (values.trace !== undefined) writeTrace(values.trace, trace.events())
+    throw error
+  })
   const wholeMs = performance.now() - start
   const events = trace.events()
   const own = events.filter(({ ts }) => ts === undefined || ts >= from)
