@@ -2,7 +2,8 @@
  * One partition's way: reserve → synthesize → prove. What it holds (memory, its place among those that synthesize, its circuit, a
  * device) is released on every path, and only when the work that uses it has stopped.
  */
-import type { Circuits, LoadedCircuit } from '../budget/circuits.ts'
+import type { CircuitUse, LoadedCircuit } from '../budget/circuit-use.ts'
+import type { Circuits } from '../budget/circuits.ts'
 import type { PartitionMemory } from '../budget/partition-memory.ts'
 import type { CompactWitness } from '../circuit/shape.ts'
 import type { Claim } from '../device/device-claims.ts'
@@ -145,7 +146,7 @@ async function proveOn(
 }
 
 interface Room extends Disposable {
-  readonly use: ReturnType<Circuits['use']>
+  readonly use: CircuitUse
   readonly memory: PartitionMemory
   readonly turn: { synthesized(): void; leave(): void }
 }
