@@ -11,7 +11,7 @@ import { type Blinding, randomBlinding, randomScalar } from '../../src/groth16/b
 import { decodeProof } from '../../src/groth16/proof.ts'
 import { proveBatch } from '../../src/groth16/prove-batch.ts'
 import type { Run } from '../../src/groth16/proving-device.ts'
-import { SrsPoints } from '../../src/groth16/srs-points.ts'
+import { SrsPoints, type SrsPointsOptions } from '../../src/groth16/srs-points.ts'
 import { prepareVerifyingKey, verifyProofs } from '../../src/groth16/verify.ts'
 import { shapeFingerprint } from '../../src/params/development-marker.ts'
 import { bytesDigest } from '../../src/params/digest.ts'
@@ -71,7 +71,7 @@ const inputsOf = (k: number): Uint8Array[] => [(witnesses[k] as { inputs: Uint8A
 interface ProveOptions extends ReferenceDeviceOptions {
   readonly which?: number[]
   readonly blindings?: Blinding[]
-  readonly keep?: boolean
+  readonly keep?: SrsPointsOptions['keep']
   readonly run?: Run
   readonly passes?: number
 }
@@ -160,6 +160,41 @@ describe('a batch on the reference device', () => {
     const imports = (device: ReferenceDevice): number => device.calls.filter((call) => call === 'loadPoints').length
     expect(imports(streamed.device)).toBe(2 * imports(kept.device))
     expect(kept.proofs).toEqual(streamed.proofs)
+  })
+
+  it('keeps those of some queries', async () => {
+    const blindings = [{ r: 5n, s: 6n }]
+    const imports = (device: ReferenceDevice): number => device.calls.filter((call) => call === 'loadPoints').length
+    const keep = new Set(['h', 'b_g2'] as const)
+    const some = await prove({ blindings, keep, passes: 2, rangePoints: 3 })
+    // h 7, l 4, a 6, b_g1 4 and b_g2 4 points in ranges of 3: 3 + 2 + 2 + 2 + 2 ranges, of which 3 + 2 are kept.
+    expect(imports(some.device)).toBe(2 * 11 - 5)
+    expect(some.proofs).toEqual((await prove({ blindings })).proofs)
+  })
+
+  it('imports the next range while one is used, and never more', async () => {
+    const seen: string[] = []
+    let most = 0
+    const device = new ReferenceDevice({
+      rangePoints: 2,
+      before: (operation) => {
+        seen.push(operation)
+        most = Math.max(most, device.live)
+      },
+    })
+    const source = await openTiny()
+    const deviceShape = await device.loadShape(shape)
+    const points = new SrsPoints(device, source, { keep: false })
+    const input = { device, shape: deviceShape, witnesses: witnesses.slice(0, 1), points, key: source.key }
+    await proveBatch(input, idle)
+    // As an operation begins: the shape, the assignment, and a range; the next one is being imported.
+    expect(most).toBe(3)
+    const first = seen.indexOf('multiexp h')
+    expect(seen.slice(first - 2, first + 1)).toEqual(['loadPoints', 'loadPoints', 'multiexp h'])
+    points.release()
+    deviceShape.release()
+    await source.close()
+    expect(device.live).toBe(0)
   })
 
   it('equals the discrete logarithms', async () => {

@@ -27,13 +27,10 @@ const G1_BYTES = 96
 async function inSmallParts(gpu: Gpu, work: () => Promise<void>): Promise<void> {
   const { limit } = gpu.pace
   gpu.pace.limit = 2 ** 12
-  const note = gpu.pace.note
-  gpu.pace.note = () => {}
   try {
     await work()
   } finally {
     gpu.pace.limit = limit
-    gpu.pace.note = note
   }
 }
 
