@@ -31,6 +31,7 @@ import { MAX_SHARDS, shardLog2 } from './elements.ts'
 import { Gpu } from './gpu.ts'
 import { keepBusy } from './keep-busy.ts'
 import type { Kernel } from './kernel.ts'
+import { CarriedSum } from './msm/carried-sum.ts'
 import { addSums } from './msm/combine.ts'
 import { multiexp, partOf } from './msm/multiexp.ts'
 import { mostlyBits, QuerySum, querySumKernels } from './msm/query-sum.ts'
@@ -55,6 +56,12 @@ export interface WebGpuDeviceOptions extends OpenGpuOptions {
   /** Device memory that may be allocated. */
   readonly memoryBytes?: number | undefined
 }
+
+/** Share of a query's last range that is summing it, for progress; the rest is finishing the sum. */
+const FINISH_AT = 0.7
+
+/** A sum over the ranges of a query. */
+type RangeSum = CarriedSum | QuerySum
 
 /** A range of a query with its scalars. */
 interface QueryRange {
@@ -91,7 +98,7 @@ export class WebGpuDevice implements ProvingDevice {
   readonly gpu: Gpu
   readonly #plans = new WeakMap<CircuitShape, GpuPlan>()
   /** Sums of queries whose last range has not come yet. */
-  readonly #begun = new WeakMap<GpuAssignment, Map<Query, QuerySum>>()
+  readonly #begun = new WeakMap<GpuAssignment, Map<Query, RangeSum>>()
   /** Settles when no helper compiles any more. */
   #compiling: Promise<void> | undefined
   /** Resolves when the driver took the device away, or it was closed. */
@@ -236,16 +243,23 @@ export class WebGpuDevice implements ProvingDevice {
     const { shape } = assignment.shape
     const memoryBytes = this.#plans.get(shape)?.sumBytes[group]
     const { aux, root } = shape
-    if (query === 'h' || !mostlyBits({ aux, bits: root.totals.bits }))
-      return await multiexp(this.gpu, group, points, scalars.buffer, scalars.first, count, run, { memoryBytes })
-    const begun = this.#begun.get(assignment) ?? new Map<Query, QuerySum>()
-    this.#begun.set(assignment, begun)
-    const sum = begun.get(query) ?? assignment.own(new QuerySum(this.gpu, group, { memoryBytes }))
-    begun.set(query, sum)
     const last = first + count === paramsLayout(shape).queries[query].points
-    await sum.add(points, scalars, count, last ? partOf(run, 0, 0.7) : run)
+    const begun = this.#begun.get(assignment) ?? new Map<Query, RangeSum>()
+    this.#begun.set(assignment, begun)
+    let sum = begun.get(query)
+    const fresh = sum === undefined
+    if (sum === undefined) {
+      const ofBits = query !== 'h' && mostlyBits({ aux, bits: root.totals.bits })
+      const whole = first === 0 && last
+      if (ofBits) sum = new QuerySum(this.gpu, group, { memoryBytes })
+      else if (!whole) sum = CarriedSum.create(this.gpu, group, count, { memoryBytes })
+    }
+    if (sum === undefined)
+      return await multiexp(this.gpu, group, points, scalars.buffer, scalars.first, count, run, { memoryBytes })
+    if (fresh) begun.set(query, assignment.own(sum))
+    await sum.add(points, scalars, count, last ? partOf(run, 0, FINISH_AT) : run)
     if (!last) return addSums(group, [])
-    const bytes = await sum.finish(partOf(run, 0.7, 1))
+    const bytes = await sum.finish(partOf(run, FINISH_AT, 1))
     sum.release()
     begun.delete(query)
     return bytes

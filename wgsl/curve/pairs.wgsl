@@ -1,11 +1,12 @@
-// Where a round's pairs come from: the arithmetic of a reduction round, if `half` is not 0; else the points as they lie, if `blocks` is not 0;
-// else a list. Past the number of `operands` there is no right one.
+// Where a round's pairs come from: the arithmetic of a reduction round, if `half` is not 0; else the points as they lie, if `blocks` is 1, or
+// those of two halves of `operands` each, if it is 2; else a list. Past the number of `operands` there is no right one.
 @group(0) @binding(1) var<storage, read> pairs: array<vec2<u32>>;
 
 // Operands as batch-affine.wgsl has them; NONE as the right one takes the left point as it is.
 fn pair(i: u32) -> vec2<u32> {
   let k = params.first + i;
   if (params.half != 0u) { return tree_pair(k); }
+  if (params.blocks == 2u) { return vec2(k, k + params.operands); }
   var operands = vec2(2u * k, 2u * k + 1u);
   if (params.blocks == 0u) { operands = pairs[k]; }
   if (2u * k + 1u >= params.operands) { operands.y = NONE; }

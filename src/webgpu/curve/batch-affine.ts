@@ -23,12 +23,13 @@ export const NO_POINT = 0x7fff_ffff
 export const NEGATE = 0x8000_0000
 
 /**
- * Where a round's pairs come from: a list of operands, two a pair; the points (0, 1), (2, 3), … as they lie; or the arithmetic of a reduction
- * round. Of an odd number of `operands` the last one has no partner.
+ * Where a round's pairs come from: a list of operands, two a pair; the points (0, 1), (2, 3), … as they lie; the points of one half and those of
+ * another; or the arithmetic of a reduction round. Of an odd number of `operands` the last one has no partner.
  */
 export type PairSource =
   | { readonly kind: 'list'; readonly pairs: GPUBuffer; readonly operands?: number }
   | { readonly kind: 'adjacent'; readonly operands: number }
+  | { readonly kind: 'halves'; readonly half: number }
   | { readonly kind: 'tree'; readonly blocks: number; readonly half: number }
 
 /** A list whose end needs no care. */
@@ -37,6 +38,7 @@ const ALL_OPERANDS = 0xffff_ffff
 /** `blocks`, `half` and `operands` as pairs.wgsl has them. */
 function pairParams(source: PairSource): [blocks: number, half: number, operands: number] {
   if (source.kind === 'tree') return [source.blocks, source.half, ALL_OPERANDS]
+  if (source.kind === 'halves') return [2, 0, source.half]
   return [source.kind === 'adjacent' ? 1 : 0, 0, source.operands ?? ALL_OPERANDS]
 }
 

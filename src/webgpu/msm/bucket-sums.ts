@@ -47,7 +47,7 @@ export interface Rounds {
   readonly pairBucket: GPUBuffer
   readonly pairSums: readonly [GPUBuffer, GPUBuffer]
   /** Where the sum of each bucket goes, infinity beforehand. */
-  readonly sums: GPUBuffer
+  readonly sums: BufferRange
   /** Ends after so many rounds, the sums of the last one and their buckets going elsewhere, from number `base` on. */
   readonly until?:
     | { readonly rounds: number; readonly points: GPUBuffer; readonly bucketOf: GPUBuffer; readonly base: number }

@@ -7,32 +7,17 @@
 import type { Run } from '../../groth16/proving-device.ts'
 import { BufferSet } from '../buffer-set.ts'
 import type { BufferRange } from '../commands.ts'
-import { ADDITION_COST, BatchAffine, batchAffineKernels, type Group, POINT_BYTES } from '../curve/batch-affine.ts'
+import { ADDITION_COST, type BatchAffine, batchAffineKernels, type Group, POINT_BYTES } from '../curve/batch-affine.ts'
 import { EXPORT_KERNEL, recordExport } from '../curve/export-points.ts'
 import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
 import { UnitStream } from '../unit-stream.ts'
-import { BucketRanges } from './bucket-ranges.ts'
 import { recordReduction, reducedPoints, reductionAdditions } from './bucket-reduction.ts'
-import { bucketSumsKernels, recordRounds, roundsWork } from './bucket-sums.ts'
+import { bucketSumsKernels } from './bucket-sums.ts'
 import { addSums, combineReduced } from './combine.ts'
-import {
-  bucketsOfWindow,
-  MAX_ROUNDS,
-  mostPoints,
-  type PlanOptions,
-  planMultiexp,
-  type WorkBuffer,
-  workBuffers,
-} from './plan.ts'
-import {
-  countEntries,
-  countingWork,
-  placingWork,
-  recordEntryBuckets,
-  recordPlacing,
-  SORT_KERNELS,
-} from './sort-entries.ts'
+import { type MultiexpPlan, mostPoints, type PlanOptions, planMultiexp, workBuffers } from './plan.ts'
+import { SORT_KERNELS } from './sort-entries.ts'
+import { mostTileWork, recordTile } from './tile-sums.ts'
 
 export const multiexpKernels = (group: Group): readonly Kernel[] => [
   ...SORT_KERNELS,
@@ -77,88 +62,45 @@ export async function multiexp(
   if (count === 0) return addSums(group, [])
   const { bindingBytes } = gpu
   const plan = planMultiexp({ group, count, bindingBytes, memoryBytes: options.memoryBytes }, options)
-  const { window, windows, runs, mergedAfter, slicePairs } = plan
   await gpu.prepare(multiexpKernels(group))
   const set = new BufferSet(gpu)
   try {
     const bytes = workBuffers(plan)
-    const make = (name: WorkBuffer): Promise<GPUBuffer> => set.allocate(bytes[name], `${name} of a sum`)
-    const counts = await make('counts')
-    const ranks = await make('ranks')
-    const digits = { buffer: scalars, first }
-    const ofWindow = bucketsOfWindow(window)
-    const reduction = ADDITION_COST[group] * reductionAdditions(windows, window - 1)
-    const sorting = countingWork(plan) + runs.reduce((sum, [, to]) => sum + placingWork(plan, to), 0)
-    // At first as if every digit were an addition.
-    const stream = new UnitStream(gpu, 'multiexp', run, sorting + windows * count * ADDITION_COST[group] + reduction)
-    const readTotals = await countEntries(gpu, stream, plan, digits, { counts, ranks, totals: await make('totals') })
-    const ranges = await BucketRanges.create(gpu, set, counts, bytes)
-    const lists = { entries: await make('entries'), entryBucket: await make('entryBucket') }
-    const sums = await make('sums')
-    // Zero words are infinity.
-    stream.commands.clear(sums, 0, bytes.sums)
-    const place = async ([from, to]: readonly [number, number]): Promise<void> => {
-      ranges.recordFirst(stream.commands, from * ofWindow, (to - from) * ofWindow)
-      await recordPlacing(stream, plan, [from, to], digits, { ranges: ranges.ranges, ranks, entries: lists.entries })
-    }
-    // What the first run adds is not known yet, where its entries lie is: the device does that while totals are read.
-    await place(runs[0] as readonly [number, number])
-    await stream.flush()
-    const adder = set.own(await BatchAffine.create(gpu, group, slicePairs))
-    const pairs = { pairs: await make('pairs'), pairBucket: await make('pairBucket') }
-    const pairSums = await make('pairSums')
-    const nextPairSums = await make('nextPairSums')
-    const encoded = await make('encoded')
-    const mergedSums = await make('mergedSums')
-    const mergedBucket = await make('mergedBucket')
-    const totals = await readTotals()
-    stream.expect(sorting + totals.reduce((sum, total) => sum + roundsWork(group, total), 0) + reduction)
-    const common = { group, adder, ranges, ...pairs, sums }
-    let base = 0
-    for (const [k, { entries, pairsOfRound }] of totals.entries()) {
-      const [from, to] = runs[k] as readonly [number, number]
-      if (k > 0) await place([from, to])
-      const own = { first: from * ofWindow, buckets: (to - from) * ofWindow }
-      recordEntryBuckets(stream.commands, ranges.ranges, lists.entryBucket, { ...own, entries })
-      await recordRounds(stream, {
-        ...common,
-        ...own,
-        points,
-        names: lists.entries,
-        bucketOf: lists.entryBucket,
-        entries,
-        pairsOfRound,
-        pairSums: [pairSums, nextPairSums],
-        until:
-          mergedAfter === undefined
-            ? undefined
-            : { rounds: mergedAfter, points: mergedSums, bucketOf: mergedBucket, base },
-      })
-      if (mergedAfter !== undefined) base += pairsOfRound[mergedAfter - 1] ?? 0
-    }
-    if (mergedAfter !== undefined) {
-      const rest = totals.map(({ pairsOfRound }) => pairsOfRound.slice(mergedAfter))
-      await recordRounds(stream, {
-        ...common,
-        first: 0,
-        buckets: windows * ofWindow,
-        points: mergedSums,
-        bucketOf: mergedBucket,
-        entries: base,
-        pairsOfRound: Array.from({ length: MAX_ROUNDS - mergedAfter }, (_, round) =>
-          rest.reduce((sum, ofRun) => sum + (ofRun[round] ?? 0), 0),
-        ),
-        pairSums: [pairSums, mergedSums],
-      })
-    }
-    const reduced = await recordReduction(stream, adder, { sums, other: pairSums, windows, v: window - 1 })
-    recordExport(stream.commands, group, reduced, encoded, windows * reducedPoints(window - 1))
-    // The last unit is submitted at once, the copy behind it; both are waited for together.
-    const [, left] = await Promise.all([stream.finish(), gpu.download(encoded, 0, bytes.encoded)])
-    return combineReduced(left, group, windows, window)
+    const sums = { buffer: await set.allocate(bytes.sums, 'bucket sums'), offset: 0, size: bytes.sums }
+    const work = reductionWork(plan)
+    const stream = new UnitStream(gpu, 'multiexp', run, mostTileWork(plan, ADDITION_COST[group]) + work)
+    const tileOf = { points, scalars: { buffer: scalars, first }, sums }
+    const { adder, pairSums } = await recordTile(gpu, set, stream, plan, tileOf, work)
+    return await finishSum(gpu, set, stream, plan, adder, sums.buffer, pairSums)
   } finally {
     set.release()
   }
+}
+
+/** Work of {@link finishSum}, as {@link UnitStream} counts it. */
+export const reductionWork = ({ group, windows, window }: MultiexpPlan): number =>
+  ADDITION_COST[group] * reductionAdditions(windows, window - 1)
+
+/**
+ * From the sums of all buckets, which are overwritten, to the encoded sum.
+ * @param other as `pairSums` of the plan
+ */
+export async function finishSum(
+  gpu: Gpu,
+  set: BufferSet,
+  stream: UnitStream,
+  { group, windows, window }: MultiexpPlan,
+  adder: BatchAffine,
+  sums: GPUBuffer,
+  other: GPUBuffer,
+): Promise<Uint8Array> {
+  const left = windows * reducedPoints(window - 1)
+  const encoded = await set.allocate(left * POINT_BYTES[group], 'encoded sums')
+  const reduced = await recordReduction(stream, adder, { sums, other, windows, v: window - 1 })
+  recordExport(stream.commands, group, reduced, encoded, left)
+  // The last unit is submitted at once, the copy behind it; both are waited for together.
+  const [, bytes] = await Promise.all([stream.finish(), gpu.download(encoded, 0, left * POINT_BYTES[group])])
+  return combineReduced(bytes, group, windows, window)
 }
 
 /** Tile after tile; their sums are added on the host. */

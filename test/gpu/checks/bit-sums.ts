@@ -8,6 +8,7 @@ import { pointsIn } from '../../../src/groth16/read-points.ts'
 import { type Group, POINT_BYTES } from '../../../src/webgpu/curve/batch-affine.ts'
 import { ELEMENT_BYTES } from '../../../src/webgpu/elements.ts'
 import type { Gpu } from '../../../src/webgpu/gpu.ts'
+import { CarriedSum } from '../../../src/webgpu/msm/carried-sum.ts'
 import { addSums } from '../../../src/webgpu/msm/combine.ts'
 import { QuerySum, type QuerySumOptions, querySumBytes } from '../../../src/webgpu/msm/query-sum.ts'
 import { FR } from '../../../src/webgpu/prelude/digit-field.ts'
@@ -71,10 +72,14 @@ const bitSum =
     group: Group,
     counts: readonly number[],
     scalarsOf: string,
-    options: QuerySumOptions & { readonly bindingBytes?: number; readonly opposite?: boolean } = {},
+    options: QuerySumOptions & {
+      readonly bindingBytes?: number
+      readonly opposite?: boolean
+      readonly carried?: boolean
+    } = {},
   ): Check =>
   async (gpu) => {
-    const { bindingBytes = Number.POSITIVE_INFINITY, opposite = false, ...sumOptions } = options
+    const { bindingBytes = Number.POSITIVE_INFINITY, opposite = false, carried = false, ...sumOptions } = options
     const random = new Random()
     const distinct = randomPoints(group, 30, random)
     const point = (i: number): { point: Affine; sign: bigint } =>
@@ -89,7 +94,10 @@ const bitSum =
       const pointBytes = POINT_BYTES[group] + ELEMENT_BYTES
       gpu.trim()
       const allocated = gpu.allocatedBytes
-      const sum = new QuerySum(gpu, group, sumOptions)
+      const sum = carried
+        ? CarriedSum.create(gpu, group, Math.max(...counts), sumOptions)
+        : new QuerySum(gpu, group, sumOptions)
+      assert(sum !== undefined)
       try {
         for (const count of counts) {
           const points = Array.from({ length: count }, (_, i) => point(i))
@@ -109,7 +117,7 @@ const bitSum =
         const bytes = await sum.finish(run)
         assert.deepEqual(affineOf(group, bytes), referenceSum(group, terms))
         assert.equal(affineOf(group, await sum.finish(run)), undefined, 'a sum begins anew once it is finished')
-        if (sumOptions.mostTerms === undefined) {
+        if (!carried && sumOptions.mostTerms === undefined) {
           const count = Math.max(...counts)
           const grown = gpu.allocatedBytes - allocated - counts.length * pointBytes * (count + skipped)
           const most = querySumBytes({ group, count, bindingBytes: gpu.bindingBytes })
@@ -206,6 +214,13 @@ export const bitSumChecks: Record<string, Check> = {
   'g1: bit sum, terms and leaves as they are in earnest': bitSum('g1', [300, 200], 'mixed'),
   'g1: bit sum, no points': bitSum('g1', [0], 'bits', small),
   'g1: bit sum, small bindings': bitSum('g1', [200, 150], 'mixed', { ...small, bindingBytes: 2 ** 16 }),
+  'g1: carried sum': bitSum('g1', [100, 99, 40], 'all wide', { carried: true, window: 5 }),
+  'g1: carried sum, opposite points': bitSum('g1', [64, 64, 64], 'all 1', { carried: true, opposite: true, window: 4 }),
+  'g1: carried sum, runs of windows': bitSum('g1', [150, 151], 'mixed', {
+    carried: true,
+    windowsAtOnce: 32,
+    window: 4,
+  }),
   'g1: bit sum, a query in ranges': rangesOfQuery,
   'g2: bit sum, mixed': bitSum('g2', [97, 60], 'mixed', small),
 }
