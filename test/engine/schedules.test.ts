@@ -7,7 +7,7 @@
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import type { Engine } from '../../src/engine.ts'
-import { GpuDeviceLostError, ProverError, WorkerExitedError } from '../../src/errors.ts'
+import { GpuDeviceLostError, GpuOutOfMemoryError, ProverError, WorkerExitedError } from '../../src/errors.ts'
 import type { PartitionState } from '../../src/events.ts'
 import { AGING_STEP_MS, rankOf } from '../../src/queue/rank.ts'
 import type { EngineStatus } from '../../src/status.ts'
@@ -29,11 +29,13 @@ const BUDGETS = { tight: 1, some: 3, ample: 20 }
 const faults: fc.Arbitrary<Fault> = fc.constantFrom<Fault>(
   { kind: 'throw', error: new WorkerExitedError('gone') },
   { kind: 'throw', error: new GpuDeviceLostError('reset') },
+  { kind: 'throw', error: new GpuOutOfMemoryError('8 GiB do not suffice') },
   { kind: 'throw', error: new TypeError('a bug') },
   { kind: 'hang' },
   { kind: 'deaf', ms: 30 },
   { kind: 'die' },
   { kind: 'wrong' },
+  { kind: 'empty' },
 )
 
 /** Absent three times of four, or less often with a greater weight. */
@@ -62,7 +64,7 @@ const schedules = fc.record({
   jobs: fc.array(jobs, { minLength: 1, maxLength: 6 }),
   faults: fc.array(
     fc.tuple(
-      fc.constantFrom<Operation>('warm', 'synthesize', 'prove', 'verify', 'locate'),
+      fc.constantFrom<Operation>('warm', 'synthesize', 'prove', 'verify', 'locate', 'digest'),
       fc.integer({ min: 1, max: 8 }),
       faults,
     ),
