@@ -89,7 +89,7 @@ export class GpuShape implements DeviceShape {
       const templates: GpuTemplate[] = []
       const deriving: DeriveBatch[] = []
       for (const instances of shapeInstances(shape)) {
-        const { template, own, records, batches } = instances
+        const { template, own, records, batches, early } = instances
         const { name, poseidon } = template
         const table = await upload([records, rowWords(template), termWords(template), own.slots], `${name} table`)
         const constants =
@@ -106,7 +106,7 @@ export class GpuShape implements DeviceShape {
           rowRanges: rowRanges(instances, rowLayout, 2 ** log2Domain),
         }
         templates.push(loaded)
-        if (own.derives) deriving.push(...batches.map((batch) => ({ ...batch, template: loaded })))
+        if (own.derives) deriving.push(...[...early, ...batches].map((batch) => ({ ...batch, template: loaded })))
       }
       deriving.sort((a, b) => a.depth - b.depth)
       const loaded: LoadedShape = {

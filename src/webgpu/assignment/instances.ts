@@ -4,10 +4,15 @@
  *
  * A derived variable may depend on others (a Merkle level on the one below). The depth of an instance is one more than the greatest
  * depth behind its wires; instances of equal depth are independent and go into one dispatch.
+ *
+ * A template may also derive a variable from what some of its children gave and wire it to later ones (a node from a key and data, to the path above
+ * it). Its instances are then derived at that variable's depth too: rows that read what is not known yet come out wrong, and right the last time.
  */
 import {
   AUX,
+  auxVariable,
   type CircuitShape,
+  DEFINES_NOTHING,
   INPUT,
   KIND_MASK,
   NUMBER_MASK,
@@ -34,6 +39,8 @@ export interface TemplateInstances {
   readonly instances: number
   /** All instances, by rising depth. */
   readonly batches: readonly Batch[]
+  /** Those again that have to be derived before, too, for the sake of their children. */
+  readonly early: readonly Batch[]
 }
 
 /** Where an instance begins. */
@@ -59,6 +66,8 @@ class Records {
   readonly own: OwnParts
   readonly #words: Uint32Array
   readonly #depths: Uint16Array
+  /** Depths at which instances of a depth are derived before. */
+  readonly #early = new Map<number, Set<number>>()
   #count = 0
   #deepest = 0
 
@@ -74,7 +83,14 @@ class Records {
     return this.#count
   }
 
-  add({ rows, aux, inputs, bits, wide }: Bases, wires: Uint32Array, wiresAt: number, depth: number): void {
+  /** @param early depths of own variables that children read */
+  add(
+    { rows, aux, inputs, bits, wide }: Bases,
+    wires: Uint32Array,
+    wiresAt: number,
+    depth: number,
+    early: ReadonlySet<number>,
+  ): void {
     const { wires: wireCount } = this.template
     const at = this.#count * (RECORD_HEAD + wireCount)
     const words = this.#words
@@ -86,6 +102,12 @@ class Records {
     for (let i = 0; i < wireCount; i++) words[at + RECORD_HEAD + i] = wires[wiresAt + i] as number
     this.#depths[this.#count++] = depth
     this.#deepest = Math.max(this.#deepest, depth)
+    for (const before of early) {
+      if (before >= depth) continue
+      const known = this.#early.get(depth)
+      if (known === undefined) this.#early.set(depth, new Set([before]))
+      else known.add(before)
+    }
   }
 
   /** By depth, with a counting sort that keeps the order within one. */
@@ -114,7 +136,10 @@ class Records {
         for (let k = 0; k < recordWords; k++) records[to * recordWords + k] = this.#words[from + k] as number
       }
     }
-    return { template, own, recordWords, records, instances, batches }
+    const early = batches.flatMap((batch) =>
+      [...(this.#early.get(batch.depth) ?? [])].map((depth) => ({ ...batch, depth })),
+    )
+    return { template, own, recordWords, records, instances, batches, early }
   }
 }
 
@@ -131,6 +156,35 @@ class Stack {
     }
     this.words[this.top++] = value
   }
+}
+
+/** An instance whose children are being visited: where it begins, and where its wires and children are on the stacks. */
+interface OpenInstance {
+  readonly template: Template
+  readonly bases: Bases
+  readonly wiresAt: number
+  readonly firstChild: number
+}
+
+const definitionsOf = new WeakMap<Template, ReadonlyMap<number, readonly Variable[]>>()
+
+/** What each own derived variable of a template is derived from. */
+function definitions(template: Template): ReadonlyMap<number, readonly Variable[]> {
+  const known = definitionsOf.get(template)
+  if (known !== undefined) return known
+  const { rows, defines, termStart, termVariable } = template.matrix
+  const found = new Map<number, readonly Variable[]>()
+  for (let row = 0; row < rows; row++) {
+    const defined = defines[row] as number
+    if (defined === DEFINES_NOTHING) continue
+    const terms = termVariable.subarray(termStart[3 * row] as number, termStart[3 * row + 3] as number)
+    found.set(
+      defined,
+      Array.from(terms).filter((variable) => variable !== auxVariable(defined)),
+    )
+  }
+  definitionsOf.set(template, found)
+  return found
 }
 
 class InstanceWalk {
@@ -161,6 +215,7 @@ class InstanceWalk {
     const records = this.#records.get(template) as Records
     const wiresAt = this.#wiresTop - template.wires
     const firstChild = this.#starts.top
+    const early = new Set<number>()
     let deepest = -1
     let { rows, aux, inputs, bits, wide } = bases
     for (const step of template.steps) {
@@ -174,7 +229,7 @@ class InstanceWalk {
         const { totals } = step.template
         const top = this.#wiresTop
         this.#reserveWires(step.wires.length)
-        for (const variable of step.wires) this.#pushWire(variable, bases, wiresAt, firstChild)
+        for (const variable of step.wires) this.#pushWire(variable, { template, bases, wiresAt, firstChild }, early)
         const depth = this.visit(step.template, { rows, aux, inputs, bits, wide })
         this.#wiresTop = top
         this.#starts.push(aux)
@@ -200,7 +255,7 @@ class InstanceWalk {
       deepest = depth
     }
     if (records.count === 0) this.#ended.push(records)
-    records.add(bases, this.#wires, wiresAt, depth)
+    records.add(bases, this.#wires, wiresAt, depth, early)
     return deepest
   }
 
@@ -213,22 +268,38 @@ class InstanceWalk {
     this.#wireDepths.set(depths)
   }
 
-  /** Resolves a variable of the instance whose wires begin at `wiresAt` and whose children at `firstChild`. */
-  #pushWire(variable: Variable, bases: Bases, wiresAt: number, firstChild: number): void {
+  /** Resolves a variable of an open instance; notes in `early` the depth of one that the instance derives itself. */
+  #pushWire(variable: Variable, open: OpenInstance, early: Set<number>): void {
+    const { template, bases, wiresAt } = open
     const number = variable & NUMBER_MASK
     const kind = (variable & KIND_MASK) >>> 0
-    let place = 0
-    let depth = -1
-    if (kind === AUX) {
-      place = bases.aux + number
-      depth = this.#depthAt(place, firstChild)
-    } else if (kind === INPUT) place = bases.inputs + number
-    else if (variable !== ONE) {
-      place = this.#wires[wiresAt + number] as number
-      depth = this.#wireDepths[wiresAt + number] as number
-    }
+    const place =
+      kind === AUX
+        ? bases.aux + number
+        : kind === INPUT
+          ? bases.inputs + number
+          : variable === ONE
+            ? 0
+            : (this.#wires[wiresAt + number] as number)
+    const depth = this.#depthOf(variable, open)
+    if (kind === AUX && definitions(template).has(number)) early.add(depth)
     this.#wires[this.#wiresTop] = place
     this.#wireDepths[this.#wiresTop++] = depth
+  }
+
+  /** Depth of a variable's value in an open instance, whose children so far include all that it depends on; −1 if it is sent. */
+  #depthOf(variable: Variable, open: OpenInstance): number {
+    const number = variable & NUMBER_MASK
+    const kind = (variable & KIND_MASK) >>> 0
+    if (kind === INPUT || variable === ONE) return -1
+    if (kind !== AUX) return this.#wireDepths[open.wiresAt + number] as number
+    const reads = definitions(open.template).get(number)
+    if (reads === undefined) return this.#depthAt(open.bases.aux + number, open.firstChild)
+    // Own variables are derived in the order of their rows, so that one may read another at the same depth.
+    return reads.reduce((depth, read) => {
+      const own = (read & KIND_MASK) >>> 0 === AUX && definitions(open.template).has(read & NUMBER_MASK)
+      return Math.max(depth, this.#depthOf(read, open) + (own ? 0 : 1))
+    }, 0)
   }
 
   /** Depth of the child that an aux variable lies in; −1 between children. */
