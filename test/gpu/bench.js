@@ -7,6 +7,7 @@
 import { POINT_BYTES } from '../../src/webgpu/curve/batch-affine.ts'
 import { IMPORT_KERNEL } from '../../src/webgpu/curve/import-points.ts'
 import { Gpu } from '../../src/webgpu/gpu.ts'
+import { CarriedSum } from '../../src/webgpu/msm/carried-sum.ts'
 import { maxPoints, multiexp } from '../../src/webgpu/msm/multiexp.ts'
 import { windowBits } from '../../src/webgpu/msm/plan.ts'
 import { QuerySum } from '../../src/webgpu/msm/query-sum.ts'
@@ -33,14 +34,19 @@ async function sums(group, logs) {
     const chosen = windowBits({ group, count, bindingBytes: gpu.bindingBytes })
     const others = n > tile || process.argv.includes('--one-window') ? [] : [chosen - 2, chosen - 1]
     for (const window of [...others, chosen]) {
+      const carried = n > tile ? CarriedSum.create(gpu, group, count, { window }) : undefined
       const work = async () => {
-        for (const { points, scalars } of tiles.slice(0, n / count))
-          await multiexp(gpu, group, points, scalars, 0, count, run, { window })
+        for (const { points, scalars } of tiles.slice(0, n / count)) {
+          if (carried === undefined) await multiexp(gpu, group, points, scalars, 0, count, run, { window })
+          else await carried.add(points, { buffer: scalars, first: 0 }, count, run)
+        }
+        await carried?.finish(run)
       }
       await work()
       const ms = await best(n > 2 ** 23 ? 2 : 4, work)
       console.log(`multiexp ${group} 2^${log2} window ${window}: ${ms.toFixed(1)} ms (${await profile(gpu, work)})`)
       if (process.argv.includes('--kernels')) console.log(`  ${await profileKernels(gpu, work)}`)
+      carried?.release()
     }
   }
   for (const { points, scalars } of tiles) {

@@ -4,12 +4,14 @@ import { recordCircuit } from '../../../src/circuit/circuit-shape.ts'
 import { LinearCombination } from '../../../src/circuit/linear-combination.ts'
 import type { CircuitShape } from '../../../src/circuit/shape.ts'
 import { encodeG1 } from '../../../src/curve/encoding.ts'
+import type { Run } from '../../../src/groth16/proving-device.ts'
 import { pointsIn } from '../../../src/groth16/read-points.ts'
 import { type Group, POINT_BYTES } from '../../../src/webgpu/curve/batch-affine.ts'
 import { ELEMENT_BYTES } from '../../../src/webgpu/elements.ts'
 import type { Gpu } from '../../../src/webgpu/gpu.ts'
 import { CarriedSum } from '../../../src/webgpu/msm/carried-sum.ts'
 import { addSums } from '../../../src/webgpu/msm/combine.ts'
+import { multiexp } from '../../../src/webgpu/msm/multiexp.ts'
 import { QuerySum, type QuerySumOptions, querySumBytes } from '../../../src/webgpu/msm/query-sum.ts'
 import { FR } from '../../../src/webgpu/prelude/digit-field.ts'
 import { WebGpuDevice } from '../../../src/webgpu/webgpu-device.ts'
@@ -200,6 +202,38 @@ const rangesOfQuery: Check = async (gpu) => {
   assert.equal(gpu.usedBytes, used, 'every buffer is released')
 }
 
+/** An abort between units is heard, and leaves nothing behind. */
+const aborts: Check = async (gpu) => {
+  const count = 300
+  const random = new Random()
+  const points = await bufferOf(gpu, packPoints(randomPoints('g1', count, random), 'g1'), 'points')
+  const words = new Uint32Array(8 * count)
+  for (let i = 0; i < count; i++) words.set(plainWords(i % 9 === 0 ? random.below(r) : 1n, 8), 8 * i)
+  const scalars = { buffer: await bufferOf(gpu, words, 'scalars'), first: 0 }
+  const used = gpu.usedBytes
+  for (const units of [0, 1, 2]) {
+    const stopping = (): Run => {
+      const controller = new AbortController()
+      let left = units
+      if (left === 0) controller.abort('stop')
+      return { signal: controller.signal, unit: () => void (--left <= 0 && controller.abort('stop')) }
+    }
+    const stops = (work: Promise<unknown>): Promise<void> => assert.rejects(work, (error) => error === 'stop')
+    const carried = CarriedSum.create(gpu, 'g1', count)
+    const ofBits = new QuerySum(gpu, 'g1', { treeLeaves: 4, mostTerms: 100 })
+    assert(carried !== undefined)
+    await stops(carried.add(points, scalars, count, stopping()))
+    await stops(ofBits.add(points, scalars, count, stopping()))
+    await stops(multiexp(gpu, 'g1', points, scalars.buffer, 0, count, stopping()))
+    carried.release()
+    ofBits.release()
+    // Units that were submitted before hold their parameters until they are done; a unit behind them tells when.
+    await gpu.commands('last').clear(points, 0, 4).submit()
+    assert.equal(gpu.usedBytes, used, 'every buffer is released')
+  }
+  for (const buffer of [points, scalars.buffer]) gpu.release(buffer)
+}
+
 const small = { treeLeaves: 4, mostTerms: 60 }
 
 export const bitSumChecks: Record<string, Check> = {
@@ -221,6 +255,7 @@ export const bitSumChecks: Record<string, Check> = {
     windowsAtOnce: 32,
     window: 4,
   }),
+  'g1: sums that are aborted': aborts,
   'g1: bit sum, a query in ranges': rangesOfQuery,
   'g2: bit sum, mixed': bitSum('g2', [97, 60], 'mixed', small),
 }
