@@ -136,6 +136,7 @@ export class EngineParts {
   async start(signal: AbortSignal | undefined): Promise<void> {
     const { slots, standIn } = this.plan
     try {
+      await this.circuits.prepare()
       this.#pool = await GpuPool.start(
         slots,
         {

@@ -15,7 +15,7 @@ import { type CircuitSize, circuitSize } from './circuit-sizes.ts'
 import { type CircuitUse, type Kept, type LoadedCircuit, PartitionUse } from './circuit-use.ts'
 import { deviceRoom } from './device-room.ts'
 import { type CircuitEstimate, estimateCircuit, type Machine, neededBytes, partitionBytes } from './estimates.ts'
-import { gpuMemoryRefusal } from './gpu-memory.ts'
+import type { gpuMemoryRefusal } from './gpu-memory.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 import { PartitionMemory } from './partition-memory.ts'
 import { Residency, type ResidentRow } from './residency.ts'
@@ -51,6 +51,7 @@ export class Circuits {
   readonly #store: SrsStore<LoadedCircuit>
   readonly #kept = new Map<CircuitId, Kept>()
   readonly #points = new Map<CircuitId, PointResidency>()
+  #gpuRefusal: typeof gpuMemoryRefusal | undefined
 
   constructor(options: CircuitsOptions) {
     const { budget, evictionMinIdleMs, now, busy, onEvent } = options
@@ -68,6 +69,12 @@ export class Circuits {
       loaded: (circuitId) => this.isWarm(circuitId),
       evict: async (circuitId) => void (await this.#store.evict(circuitId)),
     })
+  }
+
+  /** Loads what only a limit to the memory of GPUs needs. To be awaited before the first request. */
+  async prepare(): Promise<void> {
+    if (this.#options.gpuMemoryBytes === undefined) return
+    this.#gpuRefusal = (await import('./gpu-memory.ts')).gpuMemoryRefusal
   }
 
   #machine(role: DeviceRole): Machine {
@@ -125,7 +132,7 @@ export class Circuits {
         { details: { device: names, expected: `at most 2^${most}`, received: `2^${size.log2Domain}` } },
       )
     }
-    const tooLarge = gpuMemoryRefusal(circuitId, infos, this.#options.gpuMemoryBytes, this.#kept.keys())
+    const tooLarge = this.#gpuRefusal?.(circuitId, infos, this.#options.gpuMemoryBytes, this.#kept.keys())
     if (tooLarge !== undefined) return tooLarge
     const { totalBytes } = this.#options.budget
     const bytes = neededBytes(estimateCircuit(size, this.#machine(role)))
