@@ -7,6 +7,7 @@ import { Commands, type CommandTarget } from './commands.ts'
 import { type CompiledKernel, composeKernel, type Kernel } from './kernel.ts'
 import { type AdapterInfo, MAP, type OpenedGpu, type OpenGpuOptions, openGpu, USAGE } from './open-gpu.ts'
 import { STAGING_BYTES, StagingRing, type StagingTarget } from './staging.ts'
+import { UnitGate } from './unit-gate.ts'
 import { UnitPace } from './unit-pace.ts'
 
 const STORAGE_USAGE = USAGE.storage | USAGE.copySrc | USAGE.copyDst
@@ -76,6 +77,8 @@ export class Gpu implements CommandTarget, StagingTarget {
   downloadedBytes = 0
   /** How much work makes a unit on this adapter. */
   readonly pace: UnitPace = new UnitPace()
+  /** Whose unit goes next. */
+  readonly gate: UnitGate = new UnitGate()
   /** What larger uploads go through. */
   readonly staging: StagingRing = new StagingRing(this)
   /** `performance.now()` when the last unit was done. */

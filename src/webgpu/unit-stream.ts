@@ -48,11 +48,13 @@ export class UnitStream {
   }
 
   /**
-   * Tells what was recorded; ends the unit if it is full.
+   * Tells what was recorded; ends the unit if it is full. Waits while more urgent runs have the device.
    * @throws `run.signal.reason` once the signal aborts, and what units fail with
    */
   async recorded(work: number): Promise<void> {
     this.#recorded += work
+    // Here and not where the unit is submitted: whoever ends a stream reads its results back, which must be submitted right after.
+    await this.#gpu.gate.turn(this.#run)
     if (this.#recorded >= this.#gpu.pace.limit || this.#commands.size >= this.#mostDispatches) await this.flush()
   }
 
@@ -70,6 +72,8 @@ export class UnitStream {
     this.#run.signal.throwIfAborted()
     const work = this.#recorded
     const unit = this.#commands.submit()
+    const left = this.#gpu.gate.enter(this.#run)
+    unit.then(left, left)
     const before = this.#running
     this.#running = Promise.all([unit, before]).then(([ms]) => {
       this.#gpu.pace.note(work, ms)

@@ -222,7 +222,7 @@ export class WebGpuDevice implements ProvingDevice {
       const own = ownHandle(GpuAssignment, assignment)
       const scalars = await own.scalars(query, first, count)
       try {
-        const part: Run = { signal: run.signal, unit: (share) => run.unit((i + share) / assignments.length) }
+        const part: Run = { ...run, unit: (share) => run.unit((i + share) / assignments.length) }
         const range = { points: buffer, group, scalars, first, count }
         const sum = this.#querySum(own, query, range, part)
         sums.push((await Promise.all([sum, scalars.ready]))[0])

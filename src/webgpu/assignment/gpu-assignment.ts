@@ -189,6 +189,6 @@ export class GpuAssignment implements Assignment {
 
 /** A run that tells of its share of another. */
 const part = (run: Run, from: number, to: number): Run => ({
-  signal: run.signal,
+  ...run,
   unit: (share) => run.unit(from + share * (to - from)),
 })
