@@ -34,7 +34,7 @@ export interface GpuOptions {
   isolation?: 'auto' | 'thread' | 'process' | undefined
   /** Accept software adapters (SwiftShader, llvmpipe): for tests. @default false */
   allowSoftware?: boolean | undefined
-  /** Device memory the engine may use on each device. 'auto': as much as the driver gives; parameters are kept there if they take up to 1 GiB. @default 'auto' */
+  /** Device memory the engine may use on each device. 'auto': as much as the driver gives; what is kept there is planned for 85 % of the card, where its driver says how much that is, else for 1 GiB of points. @default 'auto' */
   memoryBytes?: number | 'auto' | undefined
   /** What happens when no GPU can do a partition: the CPU device where it can, with an event, or the error. @default 'cpu' */
   fallback?: 'cpu' | 'never' | undefined

@@ -15,6 +15,7 @@ import { QUERIES, type Query } from '../params/layout.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
 import { SrsFile } from '../params/srs-file.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
+import type { WebGpuDevice } from '../webgpu/webgpu-device.ts'
 import type {
   BatchResult,
   DeviceCircuit,
@@ -37,6 +38,8 @@ interface OpenDevice {
   readonly lost?: Promise<Error>
   /** Small work until the signal aborts, so that the clocks of a card are up when a proof comes. */
   readonly warmUp?: (signal: AbortSignal) => Promise<void>
+  /** Resolves when it is known how much memory it has, or that nobody says. */
+  readonly measured?: Promise<void>
   /** Memory of its own; infinite where it is not known. */
   readonly memoryBytes?: () => number
   /** Of that, buffers for what crosses to it. */
@@ -123,6 +126,7 @@ class DeviceHost {
       this.#open = spec.kind === 'cpu' ? await openCpu(spec) : await openWebGpu(spec)
       run.signal.throwIfAborted()
       if (spec.kind === 'cpu' || spec.selfTest !== false) await this.#device.selfTest(run)
+      await this.#open.measured
       run.signal.throwIfAborted()
     } catch (error) {
       this.#closing = true
@@ -331,6 +335,15 @@ function residencyOf({ keptBytes, streamedBytes }: SrsPoints): PointResidency {
   return { keptBytes, streamedBytes }
 }
 
+/** Of a card's memory, what to plan for where nobody said: the rest is the system's, or of programs that came before. */
+const CARD_SHARE = 0.85
+
+async function countOnCard({ gpu }: WebGpuDevice): Promise<void> {
+  const { cardMemoryBytes } = await import('./card-memory.ts')
+  const bytes = await cardMemoryBytes(gpu.info.name)
+  if (bytes !== undefined) gpu.givenBytes = Math.min(gpu.givenBytes, Math.floor(CARD_SHARE * bytes))
+}
+
 /** Imported lazily, so that a worker loads what its device needs and nothing else. */
 async function openCpu({ threads, relaxedSimd }: DeviceSpec & { kind: 'cpu' }): Promise<OpenDevice> {
   const { CpuDevice } = await import('../cpu/cpu-device.ts')
@@ -349,8 +362,10 @@ async function openWebGpu(spec: DeviceSpec & { kind: 'webgpu' }): Promise<OpenDe
     memoryBytes: memoryBytes === 'auto' ? undefined : memoryBytes,
   })
   const { kind, name, maxLog2Domain, details, lost } = device
+  const measured = memoryBytes === 'auto' && !details.software ? countOnCard(device) : Promise.resolve()
   return {
     device,
+    measured,
     info: { kind, name: adapter ?? name, maxLog2Domain, adapter: details },
     lost,
     warmUp: (signal) => device.warmUp(signal),

@@ -68,7 +68,7 @@ export class Gpu implements CommandTarget, StagingTarget {
   readonly gridWidth: number
   /** Bytes of all buffers that exist, in use or kept for reuse. */
   allocatedBytes = 0
-  /** What the driver gave when it refused more; infinite until then. */
+  /** Memory to plan for: what the card has, or what the driver gave when it refused more; infinite where neither is known. */
   givenBytes: number = Number.POSITIVE_INFINITY
   /** The most that {@link allocatedBytes} was. */
   peakBytes = 0
