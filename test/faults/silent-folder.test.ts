@@ -1,0 +1,46 @@
+/** A folder of parameters on a file server that is gone: it is looked for, and no call ever returns. On a fake clock. */
+import { expect, test, vi } from 'vitest'
+import { SrsUnavailableError } from '../../src/errors.ts'
+import { ANSWER_LIMIT_MS } from '../../src/params/waiting.ts'
+import { locateParameters } from '../../src/srs/locate-parameters.ts'
+import { unknownParameterFiles } from '../../src/srs/parameter-folder.ts'
+import { FakeMachine } from '../support/fake-device.ts'
+import { outcome, useFakeTime, value } from '../support/fake-time.ts'
+import { windowRequest } from '../support/fixtures.ts'
+
+vi.mock('node:fs/promises', async (original) => {
+  const fs = await original<typeof import('node:fs/promises')>()
+  const gone = (path: unknown): boolean => String(path).startsWith('/gone')
+  const silent = (): Promise<never> => new Promise(() => {})
+  const stat = (path: never, ...rest: never[]) => (gone(path) ? silent() : fs.stat(path, ...rest))
+  const readdir = (path: never, ...rest: never[]) => (gone(path) ? silent() : fs.readdir(path, ...rest))
+  return { ...fs, default: fs, stat, readdir }
+})
+
+useFakeTime()
+
+test('looking for parameters there fails by the name of the file, in time', async () => {
+  const from = Date.now()
+  const looked = await outcome(locateParameters('wpost-2k', { directory: '/gone', allowDevelopment: true }), 1_000)
+  expect(looked).toMatchObject({ status: 'rejected', reason: { code: 'ERR_SRS_UNAVAILABLE', retryable: true } })
+  expect((looked as PromiseRejectedResult).reason.details.file).toMatch(/^\/gone\/.*\.params$/)
+  expect(Date.now() - from).toBeLessThan(ANSWER_LIMIT_MS + 2_000)
+  expect(await value(unknownParameterFiles('/gone'), 1_000)).toEqual([])
+})
+
+test('an engine refuses the job by that name, obeys its abort and its deadline before, and closes', async () => {
+  const machine = new FakeMachine()
+  const engine = await value(machine.engine({ parameterCache: '/gone' }, { locate: locateParameters }))
+  const abort = new AbortController()
+  const aborted = outcome(engine.prove(windowRequest(), { signal: abort.signal }), 100)
+  abort.abort('enough')
+  expect(await aborted).toEqual({ status: 'rejected', reason: 'enough' })
+  const deadline = new Date(Date.now() + 1_000)
+  const late = await outcome(engine.prove({ ...windowRequest(), deadline }), 100)
+  expect(late).toMatchObject({ reason: { code: 'ERR_DEADLINE_EXCEEDED' } })
+  expect(Date.now()).toBeLessThan(deadline.getTime() + 500)
+  const refused = await outcome(engine.prove(windowRequest()), 1_000)
+  expect((refused as PromiseRejectedResult).reason).toBeInstanceOf(SrsUnavailableError)
+  expect((await outcome(engine.close(), 100)).status).toBe('fulfilled')
+  expect(machine.open).toBe(0)
+})
