@@ -14,6 +14,7 @@ import { addSums } from '../../../src/webgpu/msm/combine.ts'
 import { multiexp } from '../../../src/webgpu/msm/multiexp.ts'
 import { QuerySum, type QuerySumOptions, querySumBytes } from '../../../src/webgpu/msm/query-sum.ts'
 import { FR } from '../../../src/webgpu/prelude/digit-field.ts'
+import { UnitPace } from '../../../src/webgpu/unit-pace.ts'
 import { WebGpuDevice } from '../../../src/webgpu/webgpu-device.ts'
 import { bufferOf, type Check, plainWords, Random } from '../harness.ts'
 import { type Affine, affineOf, packPoints, randomPoints, referenceSum, toNoble } from '../points.ts'
@@ -21,13 +22,18 @@ import { type Affine, affineOf, packPoints, randomPoints, referenceSum, toNoble 
 const run = { signal: new AbortController().signal, unit: () => {} }
 const r = FR.modulus
 
+/** Of a unit, under stress. */
+const UNIT_ADDITIONS = 600
+
 /**
- * The work with every allocation filled with 0xFF first, and bindings of no more than so many bytes, as if the adapter had no larger ones.
+ * The work with every allocation filled with 0xFF first, in units of a few hundred additions, so that whatever can be cut is cut, and bindings of
+ * no more than so many bytes, as if the adapter had no larger ones.
  */
 export async function underStress<T>(gpu: Gpu, bindingBytes: number, work: () => Promise<T>): Promise<T> {
-  const { bindingBytes: before, allocate, commands } = gpu
+  const { bindingBytes: before, allocate, commands, pace } = gpu
   const stressed = gpu as { -readonly [K in keyof Gpu]: Gpu[K] }
   stressed.bindingBytes = Math.min(before, bindingBytes)
+  stressed.pace = Object.assign(new UnitPace(), { limit: UNIT_ADDITIONS, note: () => {} })
   stressed.allocate = async (bytes, label) => {
     const buffer = await allocate.call(gpu, bytes, label)
     await gpu.upload(buffer, 0, new Uint8Array(buffer.size).fill(0xff))
@@ -50,6 +56,7 @@ export async function underStress<T>(gpu: Gpu, bindingBytes: number, work: () =>
     return await work()
   } finally {
     stressed.bindingBytes = before
+    stressed.pace = pace
     delete (stressed as Partial<Gpu>).allocate
     delete (stressed as Partial<Gpu>).commands
   }
