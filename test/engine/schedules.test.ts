@@ -115,8 +115,12 @@ async function run(schedule: Schedule): Promise<void> {
   const runs = schedule.jobs.map(async (job, k) => {
     await new Promise((resolve) => setTimeout(resolve, job.startMs))
     const abort = new AbortController()
-    if (job.abortMs !== null) setTimeout(() => abort.abort(`abort ${k}`), job.abortMs)
-    const { priority, requestId } = job
+    const { priority, requestId = `job ${k}` } = job
+    const giveUp = (): void => {
+      watch.isStopped(requestId)
+      abort.abort(`abort ${k}`)
+    }
+    if (job.abortMs !== null) setTimeout(giveUp, job.abortMs)
     const request = job.window === null ? WINNING : (WINDOWS[job.window] as (typeof WINDOWS)[number])
     const deadline = job.deadlineMs === null ? undefined : new Date(Date.now() + job.deadlineMs)
     await engine.prove({ ...request, priority, deadline, requestId }, { signal: abort.signal }).then(
@@ -160,8 +164,10 @@ type Told = 'queued' | 'active' | 'ended'
 class Watch {
   readonly #engine: Engine
   readonly #told = new Map<string, Told>()
-  /** Retried or being stopped: apart from the order. */
+  /** Retried, or failed in part: apart from the order. */
   readonly #apart = new Set<string>()
+  /** By request id. Until it has come to its end, such a job is still listed, and others may begin. */
+  readonly #stopped = new Set<string | undefined>()
   readonly #wrong: string[] = []
   readonly #devices = new Set<number>()
 
@@ -192,6 +198,11 @@ class Watch {
     }
   }
 
+  /** One of a job's callers gives it up. */
+  isStopped(requestId: string): void {
+    this.#stopped.add(requestId)
+  }
+
   #step(id: string, from: Told | 'any' | undefined, to: Told): void {
     const told = this.#told.get(id)
     const legal = from === 'any' ? told === 'queued' || told === 'active' : told === from
@@ -213,7 +224,9 @@ class Watch {
     const ranks = new Map<string, boolean>()
     for (const { job, state, priority, deadline, startedMsAgo, partitions } of jobs) {
       if (state !== 'queued' && state !== 'active') continue
-      if (this.#apart.has(job.id) || partitions.some((partition) => partition.state === 'failed')) continue
+      const late = deadline !== undefined && deadline.getTime() <= Date.now()
+      if (this.#apart.has(job.id) || this.#stopped.has(job.requestId) || late) continue
+      if (partitions.some((partition) => partition.state === 'failed')) continue
       // Equal now and before: who rises comes to be equal with others that began before.
       const rank = `${priority} ${rankOf({ priority, waitedMs: startedMsAgo })} ${deadline?.getTime()}`
       const started = partitions.map((partition) => partition.state !== 'pending')
