@@ -95,8 +95,9 @@ export async function streamPoints(
     let [next, done] = [0, 0]
     const importParts = async (): Promise<void> => {
       while (next < count) {
+        await gpu.gate.turn(run)
         run.signal.throwIfAborted()
-        if (failed.signal.aborted) return
+        if (failed.signal.aborted || next >= count) return
         const first = next
         const size = Math.min(partSize(gpu, group), count - first)
         next += size
@@ -104,7 +105,12 @@ export async function streamPoints(
         const { unit } = await gpu.staging.send(
           bytes,
           (target) => read(first, target),
-          (staging) => ({ unit: importPart(gpu, group, { staging, encoded, points, firstBad, first, size }) }),
+          (staging) => {
+            const unit = importPart(gpu, group, { staging, encoded, points, firstBad, first, size })
+            const left = gpu.gate.enter(run)
+            unit.then(left, left)
+            return { unit }
+          },
         )
         gpu.uploadedBytes += bytes
         // No measure of the device's pace: units of a sum run beside it.
