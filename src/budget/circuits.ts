@@ -51,6 +51,7 @@ export class Circuits {
   readonly #store: SrsStore<LoadedCircuit>
   readonly #kept = new Map<CircuitId, Kept>()
   readonly #points = new Map<CircuitId, PointResidency>()
+  readonly #estimates = new Map<string, CircuitEstimate>()
   #gpuRefusal: typeof gpuMemoryRefusal | undefined
 
   constructor(options: CircuitsOptions) {
@@ -81,6 +82,15 @@ export class Circuits {
     const { budget, threads } = this.#options
     const device = this.#infos(role)[0]?.kind
     return { totalBytes: budget.totalBytes, threads, device }
+  }
+
+  /** Asked for at each step of each job, and the same as long as the machine is. */
+  #estimate(circuitId: CircuitId, role: DeviceRole): CircuitEstimate {
+    const machine = this.#machine(role)
+    const key = `${circuitId} ${machine.device}`
+    const known = this.#estimates.get(key) ?? estimateCircuit(circuitSize(circuitId) as CircuitSize, machine)
+    this.#estimates.set(key, known)
+    return known
   }
 
   #infos(role: DeviceRole): readonly DeviceInfo[] {
@@ -121,8 +131,8 @@ export class Circuits {
       })
     }
     const infos = this.#infos(role)
-    const none = this.#options.noDevice?.()
-    if (role === 'device' && infos.length === 0 && none !== undefined) return none
+    const none = role === 'device' && infos.length === 0 ? this.#options.noDevice?.() : undefined
+    if (none !== undefined) return none
     const most = Math.max(0, ...infos.map(({ maxLog2Domain }) => maxLog2Domain))
     if (size.log2Domain > most) {
       const names = infos.map(({ name }) => name).join(', ')
@@ -135,7 +145,7 @@ export class Circuits {
     const tooLarge = this.#gpuRefusal?.(circuitId, infos, this.#options.gpuMemoryBytes, this.#kept.keys())
     if (tooLarge !== undefined) return tooLarge
     const { totalBytes } = this.#options.budget
-    const bytes = neededBytes(estimateCircuit(size, this.#machine(role)))
+    const bytes = neededBytes(this.#estimate(circuitId, role))
     const keptBytes = this.keptBytes(circuitId)
     if (bytes + keptBytes <= totalBytes) return undefined
     const kept = keptBytes === 0 ? '' : `, of which ${keptBytes} stay reserved for what was preloaded`
@@ -155,19 +165,15 @@ export class Circuits {
   keptBytes(but?: CircuitId): number {
     return [...this.#kept.keys()]
       .filter((kept) => kept !== but)
-      .reduce((sum, kept) => {
-        const size = circuitSize(kept) as CircuitSize
-        return sum + neededBytes(estimateCircuit(size, this.#machine('device')))
-      }, 0)
+      .reduce((sum, kept) => sum + neededBytes(this.#estimate(kept, 'device')), 0)
   }
 
   /** Bytes of one partition and its circuit, wherever it may be proved, beside what is kept for preloaded ones. */
   largestNeed(circuitId: CircuitId): number {
     if (this.#kept.has(circuitId)) return 0
-    const size = circuitSize(circuitId) as CircuitSize
     const needs = (['device', 'standIn'] as const)
       .filter((role) => this.#infos(role).length > 0 && this.#refusalOn(role, circuitId) === undefined)
-      .map((role) => neededBytes(estimateCircuit(size, this.#machine(role))))
+      .map((role) => neededBytes(this.#estimate(circuitId, role)))
     return Math.max(0, ...needs)
   }
 
@@ -178,7 +184,7 @@ export class Circuits {
   require(circuitId: CircuitId): CircuitEstimate {
     const refusal = this.refusal(circuitId)
     if (refusal !== undefined) throw refusal
-    return estimateCircuit(circuitSize(circuitId) as CircuitSize, this.#machine(this.placement(circuitId).role))
+    return this.#estimate(circuitId, this.placement(circuitId).role)
   }
 
   /** Which devices can do a circuit, and what of one a partition takes. On the stand-in each has the device to itself. */
@@ -189,7 +195,8 @@ export class Circuits {
     if (role === 'standIn') return { circuitId, log2Domain }
     const machine = this.#machine('device')
     // Until a device has told what it had to leave out, what it was asked to keep counts as kept.
-    const streamed = (this.#points.get(circuitId)?.streamedBytes ?? 0) > 0 || !estimateCircuit(size, machine).keepPoints
+    const streamed =
+      (this.#points.get(circuitId)?.streamedBytes ?? 0) > 0 || !this.#estimate(circuitId, 'device').keepPoints
     return { circuitId, log2Domain, room: deviceRoom(size, machine, streamed) }
   }
 
@@ -245,7 +252,7 @@ export class Circuits {
 
   /** What a partition needs on the stand-in. */
   estimateStandIn(circuitId: CircuitId): CircuitEstimate {
-    return estimateCircuit(circuitSize(circuitId) as CircuitSize, this.#machine('standIn'))
+    return this.#estimate(circuitId, 'standIn')
   }
 
   /** Loads a circuit, and with `keep` reserves a partition's working set and never gives the circuit up. */
@@ -303,7 +310,7 @@ export class Circuits {
   /** Bytes of a circuit's kept points in the host's memory; 0 if they are elsewhere. */
   pointBytes(circuitId: CircuitId): number {
     const size = circuitSize(circuitId)
-    return size === undefined ? 0 : estimateCircuit(size, this.#machine('device')).pointBytes
+    return size === undefined ? 0 : this.#estimate(circuitId, 'device').pointBytes
   }
 
   /** Where GPUs have a circuit's points; absent for devices that have no memory of their own. */
