@@ -6,6 +6,8 @@ import { closeSync, constants, existsSync, mkdirSync, openSync, writeFileSync } 
 import { readdir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { WorkerDeviceClient } from '../../src/device/device-client.ts'
+import { STOP_LIMIT_MS } from '../../src/device/worker-link.ts'
 import { bytesDigest, fileDigest, memoFile } from '../../src/params/digest.ts'
 import type { ParametersLocation, ReadRun } from '../../src/params/parameters-location.ts'
 import { openVerifyingKey, SrsFile } from '../../src/params/srs-file.ts'
@@ -31,7 +33,7 @@ afterEach(async () => {
   vi.unstubAllEnvs()
   // Calls that wait return, so that this process can end; what they opened is closed then.
   for (const pipe of pipes) letAnswer(pipe)
-  while ((await openHandles()).length > 0) await delay(5)
+  await vi.waitFor(async () => expect(await openHandles()).toEqual([]), { timeout: 5_000 })
   removeDirectory(directory)
 })
 
@@ -90,6 +92,33 @@ describe.runIf(hasSilentFiles)('a file that does not answer', () => {
     abort.abort('enough')
     expect(await settled).toEqual(Array(3).fill({ status: 'rejected', reason: 'enough' }))
     expect(performance.now() - from).toBeLessThan(100)
+  })
+
+  test('keeps a real device neither from an abort nor from other work', async () => {
+    const spec = { kind: 'cpu', threads: 1, relaxedSimd: 'never' } as const
+    const client = await WorkerDeviceClient.start(spec, 'a device that reads')
+    const parameters = { ...locationOf({ paramsFile: join(directory, 'a.params'), vkFile: silentFile('a.vk') }) }
+    const circuit = {
+      circuitId: 'wpost-2k',
+      parameters: { ...parameters, circuitId: 'wpost-2k' },
+      keepPoints: false,
+    } as const
+    const abort = new AbortController()
+    const loading = client.warm(circuit, { signal: abort.signal }).then(
+      () => 'loaded',
+      (reason) => reason,
+    )
+    await delay(500)
+    const from = performance.now()
+    abort.abort('enough')
+    expect(await loading).toBe('enough')
+    // Far below what ends a worker that does not stop.
+    expect(performance.now() - from).toBeLessThan(STOP_LIMIT_MS / 2)
+    await client.selfTest({})
+    // Else the thread could not end, and what it opened would stay open in this process.
+    for (const pipe of pipes) letAnswer(pipe)
+    await delay(50)
+    await client.close()
   })
 
   test('is closed when it answers after all', async () => {
