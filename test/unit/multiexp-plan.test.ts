@@ -1,0 +1,77 @@
+/** How sums are cut: every window is taken once, nothing passes a binding, and memory is kept to wherever a plan can. */
+import { describe, expect, test } from 'vitest'
+import { POINT_BYTES } from '../../src/webgpu/curve/batch-affine.ts'
+import {
+  mostPoints,
+  multiexpBytes,
+  type PlanInput,
+  planMultiexp,
+  windowBits,
+  workBuffers,
+} from '../../src/webgpu/msm/plan.ts'
+
+const GIB = 2 ** 30
+const BINDINGS = [2 ** 17, 2 ** 20, 128 * 2 ** 20, 2 ** 31 - 4]
+const MEMORY = [1, 64 * 2 ** 20, GIB, 4 * GIB, 7 * GIB, Number.POSITIVE_INFINITY]
+
+const inputs = (['g1', 'g2'] as const).flatMap((group) =>
+  BINDINGS.flatMap((bindingBytes) => {
+    const most = mostPoints(group, bindingBytes)
+    return [1, 100, most / 16, most - 1, most].flatMap((count) =>
+      MEMORY.map((memoryBytes): PlanInput => ({ group, count: Math.ceil(count), bindingBytes, memoryBytes })),
+    )
+  }),
+)
+
+describe('the plan of a sum', () => {
+  test('takes each window once, in runs of about the same length', () => {
+    for (const input of inputs) {
+      const { runs, windows, window } = planMultiexp(input)
+      expect(runs.flatMap(([from, to]) => Array.from({ length: to - from }, (_, k) => from + k))).toEqual(
+        Array.from({ length: windows }, (_, k) => k),
+      )
+      expect(window * windows).toBeGreaterThanOrEqual(255)
+      const lengths = runs.map(([from, to]) => to - from)
+      expect(Math.max(...lengths) - Math.min(...lengths)).toBeLessThanOrEqual(1)
+    }
+  })
+
+  test('has no buffer that passes a binding, rounded up by an eighth', () => {
+    for (const input of inputs) {
+      for (const bytes of Object.values(workBuffers(planMultiexp(input))))
+        expect((bytes * 9) / 8).toBeLessThanOrEqual(Math.max(input.bindingBytes, 9 * POINT_BYTES[input.group]))
+    }
+  })
+
+  test('keeps to the memory where some plan does, and takes no more than is of use', () => {
+    for (const input of inputs) {
+      const bytes = multiexpBytes(planMultiexp(input))
+      const least = multiexpBytes(planMultiexp({ ...input, memoryBytes: 1 }))
+      const useful = multiexpBytes(planMultiexp({ ...input, memoryBytes: Number.POSITIVE_INFINITY }))
+      expect(bytes).toBeLessThanOrEqual(useful)
+      // A tenth of the memory is for slices.
+      if ((input.memoryBytes as number) >= 1.25 * least) expect(bytes).toBeLessThanOrEqual(input.memoryBytes as number)
+    }
+  })
+
+  test('chooses windows that leave no handful of buckets to the topmost', () => {
+    for (let log2 = 12; log2 <= 24; log2++) {
+      const window = windowBits({ group: 'g1', count: 2 ** log2, bindingBytes: 2 ** 31 - 4 }) as number
+      const topBits = 254 - (Math.ceil(255 / window) - 1) * window
+      // Scalars are below 2^254 once their signs are folded; a sum of n terms would meet in 2^topBits buckets.
+      expect(topBits).toBeGreaterThanOrEqual(Math.min(window - 2, log2 - 14))
+    }
+  })
+
+  test('a tile of 2^24 points of G1 fits beside its points in 7 GiB', () => {
+    const input = { group: 'g1', count: 2 ** 24, bindingBytes: 2 ** 31 - 4, memoryBytes: 7 * GIB - 1.5 * GIB } as const
+    expect(multiexpBytes(planMultiexp(input))).toBeLessThanOrEqual(input.memoryBytes)
+  })
+
+  test('more points than fit are refused', () => {
+    const bindingBytes = 2 ** 20
+    const count = mostPoints('g1', bindingBytes) + 1
+    expect(() => planMultiexp({ group: 'g1', count, bindingBytes })).toThrow(RangeError)
+    expect(() => mostPoints('g1', 2 ** 10)).toThrow(RangeError)
+  })
+})
