@@ -93,6 +93,14 @@ export function traceProofs(options: OpenTelemetryOptions = {}): () => void {
     listen('verifyFailed', ({ job, index, gpu }) =>
       note(job, 'verifyFailed', { 'wgzk.partition': index, 'wgzk.gpu': gpu }),
     ),
+    listen('diagnosed', ({ job, index, gpu, parameters, again }) =>
+      note(job, 'diagnosed', {
+        'wgzk.partition': index,
+        'wgzk.gpu': gpu,
+        'wgzk.parameters': parameters,
+        'wgzk.again': again,
+      }),
+    ),
     listen('completed', ({ job, result }) => {
       traces
         .get(job.id)

@@ -76,6 +76,16 @@ test('a span a job, one a partition below it, one a phase below that; each ended
   await engine.close()
 })
 
+test('a wrong proof, its second try and what that says are told of on the job’s span', async () => {
+  const recorder = new Recorder()
+  const stop = traceProofs({ tracer: recorder.tracer })
+  const engine = await new FakeMachine().fail('prove', 1, { kind: 'wrong' }).engine()
+  await engine.prove(windowRequest())
+  expect(recorder.spans[0]?.events).toEqual(['active', 'verifyFailed', 'retry', 'diagnosed'])
+  stop()
+  await engine.close()
+})
+
 test('a job that fails has its code and an error status', async () => {
   const recorder = new Recorder()
   const stop = traceProofs({ tracer: recorder.tracer })
