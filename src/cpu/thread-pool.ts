@@ -30,6 +30,9 @@ const INITIAL_PAGES: number = ARENA_BASE / PAGE_BYTES + 16
  */
 export const SCRATCH_BYTES: number = 9 * 2 ** 20
 
+/** Longer than a thread's answer takes to be read and acted on. */
+const URGENT_GAP_MS = 10
+
 /** What a thread is started with. */
 export interface ThreadStart {
   readonly memory: WebAssembly.Memory
@@ -100,6 +103,9 @@ export class ComputePool implements ThreadPool {
       this.#settleIfIdle(run)
     }
   }
+  /** When the last urgent run ended. */
+  #urgentAt = Number.NEGATIVE_INFINITY
+  #urgentTimer: NodeJS.Timeout | undefined
   #state: PoolState = 'running'
   #failure: Error | undefined
   #ended: Promise<void> | undefined
@@ -237,7 +243,7 @@ export class ComputePool implements ThreadPool {
     for (const thread of this.#threads) {
       while (thread.current === undefined) {
         const waiting = this.#runs.filter(({ failure, next, args }) => failure === undefined && next < args.length)
-        const [first, ...rest] = waiting
+        const [first, ...rest] = this.#urgentIsUnderWay() ? waiting.filter(({ urgent }) => urgent) : waiting
         if (first === undefined) return
         const run = rest.reduce((best, other) => (goesBefore(other, best) ? other : best), first)
         const index = run.next++
@@ -254,6 +260,22 @@ export class ComputePool implements ThreadPool {
     }
   }
 
+  /**
+   * Whether threads are kept free for what is urgent: while its last tasks run, and for a moment after, since its next run needs their
+   * results. A task of another in each of these gaps would make it wait for a whole unit again and again.
+   */
+  #urgentIsUnderWay(): boolean {
+    if (this.#runs.some(({ urgent }) => urgent)) return true
+    const restMs = this.#urgentAt + URGENT_GAP_MS - performance.now()
+    if (restMs > 0) this.#urgentTimer ??= setTimeout(() => this.#afterUrgent(), restMs)
+    return restMs > 0
+  }
+
+  #afterUrgent(): void {
+    this.#urgentTimer = undefined
+    this.#dispatch()
+  }
+
   /** A run ends when nothing of it is on a thread and nothing more will be: its memory may be freed then. */
   #settleIfIdle(run: PendingRun): void {
     if (run.active > 0 || (run.failure === undefined && run.done < run.args.length)) return
@@ -264,6 +286,7 @@ export class ComputePool implements ThreadPool {
   }
 
   #settle(run: PendingRun, failure: PendingRun['failure']): void {
+    if (run.urgent) this.#urgentAt = performance.now()
     if (!this.#runs.some(({ signal }) => signal === run.signal)) run.signal.removeEventListener('abort', this.#onAbort)
     run.settle(failure)
   }
@@ -273,6 +296,7 @@ export class ComputePool implements ThreadPool {
     if (this.#state === 'running') {
       this.#state = state
       this.#failure = failure
+      clearTimeout(this.#urgentTimer)
     }
     this.#ended ??= Promise.all(this.#threads.map(({ worker }) => worker.terminate())).then(() => {
       for (const run of this.#runs.splice(0)) this.#settle(run, { reason: failure })
