@@ -31,7 +31,7 @@ fn derive(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grou
     var value = fr_sub(product, rest);
     for (var t = row.c; t < row.end; t++) {
       let at = params.terms_at + 2u * t;
-      if (table[at] == variable && table[at + 1u] == 1u) { value = fr_neg(value); }
+      if (table[at] == variable && (table[at + 1u] == MINUS_ONE || table[at + 1u] == 1u)) { value = fr_neg(value); }
     }
     z_store(place(variable, record), fr_to_plain(value));
   }

@@ -91,7 +91,10 @@ export class GpuShape implements DeviceShape {
       for (const instances of shapeInstances(shape)) {
         const { template, own, records, batches, early } = instances
         const { name, poseidon } = template
-        const table = await upload([records, rowWords(template), termWords(template), own.slots], `${name} table`)
+        const table = await upload(
+          [records, rowWords(template), termWords(template, shape.coefficients), own.slots],
+          `${name} table`,
+        )
         const constants =
           poseidon === undefined
             ? undefined

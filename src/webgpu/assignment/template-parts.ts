@@ -1,6 +1,7 @@
 /** What a template holds besides its children, as words that kernels read. */
-import type { Template } from '../../circuit/shape.ts'
+import type { CoefficientTable, Template } from '../../circuit/shape.ts'
 import { collectTemplates, rowPlan } from '../../cpu/circuit-machine/image.ts'
+import { FR_MODULUS } from '../../field/fr.ts'
 
 /** Words of a record before its wires; wgsl/rows/variables.wgsl has the same. */
 export const RECORD_HEAD = 5
@@ -80,12 +81,34 @@ export function rowWords(template: Template): Uint32Array {
   return words
 }
 
-/** (variable, coefficient number) of every term. */
-export function termWords({ matrix }: Template): Uint32Array {
-  const words = new Uint32Array(2 * matrix.termVariable.length)
-  for (const [t, variable] of matrix.termVariable.entries()) {
-    words[2 * t] = variable
-    words[2 * t + 1] = matrix.termCoefficient[t] as number
+/**
+ * Coefficients of at most this size stand in the terms themselves: a sum of plain digits takes them without a multiplication. Together those of
+ * one combination may be so large that its top digit is still what a multiplication takes (2^13, for 2^10 r).
+ */
+const MOST_SMALL = 16
+const MOST_SMALL_SUM = 512
+/** A small coefficient as a word: wgsl/rows/combination.wgsl has the same. */
+const SMALL = 0x8000_0000
+const SMALL_ORIGIN = 0x8000
+
+/** (variable, coefficient: a small integer, or its number) of every term. */
+export function termWords({ matrix }: Template, coefficients: CoefficientTable): Uint32Array {
+  const { termStart, termVariable, termCoefficient } = matrix
+  const small = coefficients.map((value) => {
+    const signed = value > FR_MODULUS / 2n ? value - FR_MODULUS : value
+    return signed >= -MOST_SMALL && signed <= MOST_SMALL ? Number(signed) : undefined
+  })
+  const words = new Uint32Array(2 * termVariable.length)
+  for (let i = 0; i < 3 * matrix.rows; i++) {
+    const [from, to] = [termStart[i] as number, termStart[i + 1] as number]
+    let sum = 0
+    for (let t = from; t < to; t++) sum += Math.abs(small[termCoefficient[t] as number] ?? 0)
+    for (let t = from; t < to; t++) {
+      const number = termCoefficient[t] as number
+      const value = sum <= MOST_SMALL_SUM ? small[number] : undefined
+      words[2 * t] = termVariable[t] as number
+      words[2 * t + 1] = value === undefined ? number : SMALL + SMALL_ORIGIN + value
+    }
   }
   return words
 }

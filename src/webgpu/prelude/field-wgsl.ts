@@ -70,8 +70,9 @@ function linear(field: DigitField): string {
     `fn ${name}_sub(a: ${type}, b: ${type}) -> ${type} { return ${name}_light(${call((i) => `a.d${i} - b.d${i}`)}); }`,
     `fn ${name}_neg(a: ${type}) -> ${type} { return ${name}_light(${call((i) => `-a.d${i}`)}); }`,
     `fn ${name}_scale(a: ${type}, k: i32) -> ${type} { return ${name}_light(${call((i) => `k * a.d${i}`)}); }`,
-    `// Without a carry pass, for what is tidied next: digits may be past what a multiplication takes.`,
+    `// Without a carry pass, for what is carried next: digits may be past what a multiplication takes.`,
     `fn ${name}_plus(a: ${type}, b: ${type}) -> ${type} { return ${call((i) => `a.d${i} + b.d${i}`)}; }`,
+    `fn ${name}_plus_scaled(a: ${type}, b: ${type}, k: i32) -> ${type} { return ${call((i) => `a.d${i} + k * b.d${i}`)}; }`,
     `fn ${name}_minus(a: ${type}, b: ${type}) -> ${type} { return ${call((i) => `a.d${i} - b.d${i}`)}; }`,
     `// a or −a: as light as digits of a packed element are.`,
     `fn ${name}_signed(a: ${type}, negative: bool) -> ${type} {`,
@@ -204,7 +205,9 @@ function plain(field: DigitField): string {
   )
   // Canonical: tidy + p lies in (0.48 p, 1.52 p); carried without sign, it is compared with p by subtracting.
   const lines = [
-    `fn ${name}_from_plain(w: ${type}Packed) -> ${type} { return ${name}_light(${type}(${range(digits).map(bits).join(', ')})); }`,
+    `// Digits of an unsigned integer, 0 up to 16383: for sums that are carried later.`,
+    `fn ${name}_digits(w: ${type}Packed) -> ${type} { return ${type}(${range(digits).map(bits).join(', ')}); }`,
+    `fn ${name}_from_plain(w: ${type}Packed) -> ${type} { return ${name}_light(${name}_digits(w)); }`,
     `// The residue of a in [0, p) as an unsigned integer (of the digits as they stand: leave Montgomery form first).`,
     `fn ${name}_to_plain(a: ${type}) -> ${type}Packed {`,
     `  let t = ${name}_tidy(a);`,

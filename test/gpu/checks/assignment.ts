@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict'
 import { testBit } from '../../../src/circuit/bit-array.ts'
 import { circuitShape } from '../../../src/circuit/circuit-shape.ts'
+import { allocateBits } from '../../../src/circuit/gadgets/boolean.ts'
+import { packBits, packIntoInputs, packValues } from '../../../src/circuit/gadgets/packing.ts'
+import { xorWords } from '../../../src/circuit/gadgets/uint32.ts'
 import type { BitArray, CircuitShape, CompactWitness } from '../../../src/circuit/shape.ts'
+import { walkRows } from '../../../src/circuit/walk-rows.ts'
 import { WasmPoseidonHasher } from '../../../src/cpu/poseidon.ts'
 import type { Query } from '../../../src/params/layout.ts'
 import { takeOver } from '../../../src/request/partitions.ts'
@@ -14,10 +18,18 @@ import { GpuAssignment } from '../../../src/webgpu/assignment/gpu-assignment.ts'
 import { GpuShape } from '../../../src/webgpu/assignment/gpu-shape.ts'
 import { ELEMENT_BYTES, layoutOf } from '../../../src/webgpu/elements.ts'
 import type { Gpu } from '../../../src/webgpu/gpu.ts'
-import { type Assignment, assign } from '../../support/circuits.ts'
+import {
+  type Assignment,
+  assign,
+  compactWitness,
+  firstUnsatisfied,
+  gadgetShape,
+  products,
+} from '../../support/circuits.ts'
 import { windowRequest } from '../../support/fixtures.ts'
 import { forestShape, forestWitness } from '../../support/forest-circuit.ts'
 import { type Check, dirtyBuffer, plainOf, readWords, withDevice } from '../harness.ts'
+import { referenceQuotient } from './ntt.ts'
 
 const run = { signal: new AbortController().signal, unit: () => {} }
 
@@ -148,6 +160,36 @@ const real =
     await checkAssignment(gpu, await partitionOf(request()))
   }
 
+/** h from rows that bigints evaluate. */
+function expectedQuotient({ shape, expected }: Partition): bigint[] {
+  const [a, b]: [bigint[], bigint[]] = [[], []]
+  walkRows(shape, (row) => {
+    const [left, right] = products(shape, row, expected)
+    a.push(left)
+    b.push(right)
+  })
+  const domain = 2 ** shape.log2Domain
+  const rows = [...a, ...expected.inputs]
+  const padded = (values: readonly bigint[]): bigint[] => Array.from({ length: domain }, (_, i) => values[i] ?? 0n)
+  return referenceQuotient(padded(rows), padded(b), shape.log2Domain).slice(0, domain - 1)
+}
+
+/** Rows of bits, their sums with small and with large coefficients, positive and negative. */
+const words: Check = async (gpu) => {
+  const bits = Array.from({ length: 64 }, (_, i) => ((0x9e3779b97f4a7c15n >> BigInt(i)) & 1n) === 1n)
+  const xors = Array.from({ length: 32 }, (_, i) => bits[i] !== bits[i + 32])
+  const shape = gadgetShape((cs) => {
+    const [x, y] = [allocateBits(cs, 32), allocateBits(cs, 32)]
+    const z = xorWords(cs, x, y)
+    packIntoInputs(cs, z)
+    packBits(cs, [...x, ...z].slice(0, 60))
+  })
+  const witness = compactWitness({ inputs: packValues(xors), bits: [...bits, ...xors] })
+  const partition = { shape, witness, expected: assign(shape, witness) }
+  assert.equal(firstUnsatisfied(shape, partition.expected), -1)
+  assert.deepEqual(await checkAssignment(gpu, partition), expectedQuotient(partition))
+}
+
 /** Polynomials over four shards and values over three, the last of them short; with memory for z in the quotient, and without. */
 const sharded: Check = async (gpu) => {
   const [shape, witness] = [forestShape(1), forestWitness(1)]
@@ -155,6 +197,7 @@ const sharded: Check = async (gpu) => {
   const bindingBytes = (2 ** shape.log2Domain / 4) * ELEMENT_BYTES
   assert.equal(layoutOf({ bindingBytes }, shape.inputs + shape.aux).shards, 3)
   const h = await checkAssignment(gpu, partition)
+  assert.deepEqual(h, expectedQuotient(partition))
   const plan = assignmentBytes(shape, bindingBytes)
   const memoryBytes = plan.shape + plan.quotientWithValues + 2 ** 20
   const ballast = memoryBytes - plan.shape - Math.max(plan.assign, plan.quotient)
@@ -170,5 +213,6 @@ const sharded: Check = async (gpu) => {
 
 export const assignmentChecks: Record<string, Check> = {
   'assignment of wpost-2k': real(windowRequest),
+  'assignment of words': words,
   'assignment over shards': sharded,
 }

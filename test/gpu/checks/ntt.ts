@@ -90,7 +90,7 @@ const transform =
   }
 
 /** h by seven transforms, as bellperson computes it. */
-function referenceQuotient(a: readonly bigint[], b: readonly bigint[], log2: number): bigint[] {
+export function referenceQuotient(a: readonly bigint[], b: readonly bigint[], log2: number): bigint[] {
   const root = rootOfUnity(log2)
   const c = a.map((value, i) => frMul(value, b[i] as bigint))
   const onCoset = [a, b, c].map((rows) =>
