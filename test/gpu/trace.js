@@ -44,7 +44,7 @@ export class HostTrace {
     this.#name(0, 'process_name', 'engine')
     engine.on('queued', ({ job }) => {
       const row = ROWS_OF_JOB * (this.#jobs.size + 1)
-      this.#jobs.set(job.id, { row, start: performance.now(), last: performance.now() })
+      this.#jobs.set(job.id, { row, start: performance.now(), last: performance.now(), ends: new Map() })
       this.#name(row, 'thread_name', job.circuitId)
     })
     engine.on('partition', ({ job, index, state, previous, elapsedMs }) => {
@@ -53,7 +53,10 @@ export class HostTrace {
       const tid = known.row + 1 + index
       const end = performance.now()
       known.last = end
-      this.#complete(previous, 'partition', tid, end - elapsedMs, end, { job: job.id, partition: index })
+      // Told of some microseconds late, a state would begin before the one before it ends.
+      const start = Math.max(end - elapsedMs, known.ends.get(index) ?? 0)
+      known.ends.set(index, end)
+      this.#complete(previous, 'partition', tid, start, end, { job: job.id, partition: index })
       if (state === 'done') this.#name(tid, 'thread_name', `partition ${index}`)
     })
     for (const end of ['completed', 'failed', 'cancelled']) engine.on(end, ({ job }) => this.#ended(job.id, end))
