@@ -10,16 +10,9 @@ import { GpuUnavailableError, WorkerExitedError } from '../errors.ts'
 import { type Claim, type ClaimKind, compareClaims } from './device-claims.ts'
 import type { DeviceClient } from './device-client.ts'
 import type { DeviceInfo } from './device-spec.ts'
-import {
-  type DeviceHold,
-  type DeviceRole,
-  type DeviceRow,
-  type DeviceSlot,
-  type DeviceState,
-  PooledDevice,
-} from './pooled-device.ts'
+import { type DeviceHold, type DeviceRole, type DeviceRow, type DeviceSlot, PooledDevice } from './pooled-device.ts'
 
-export type { DeviceHold, DeviceRole, DeviceRow, DeviceSlot, DeviceState }
+export type { DeviceHold, DeviceRole, DeviceRow, DeviceSlot }
 
 /** The device for what the others can't do. */
 export interface StandInSlot extends DeviceSlot {

@@ -53,7 +53,10 @@ const passes: Check = async (gpu) => {
   const during = units - before
   const ended = await interrupted
   assert.deepEqual([urgent, ended], [alone[1], alone[0]])
-  assert.ok(units > before + during, `${units} units, of which ${before} came before the urgent one: it interrupted nothing`)
+  assert.ok(
+    units > before + during,
+    `${units} units, of which ${before} came before the urgent one: it interrupted nothing`,
+  )
   // A stream has two units submitted at most, the one that runs and the next.
   assert.ok(during <= 2, `${during} units of the other came before the urgent one had ended`)
   long.release()
