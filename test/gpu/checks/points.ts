@@ -125,7 +125,7 @@ const toxic: ToxicWaste = {
 }
 
 /** The points of a tiny circuit, by multiplication; `reads` counts the bytes that were asked for. */
-export function tinySource(reads: { bytes: number }): SrsSource {
+function tinySource(reads: { bytes: number }): SrsSource {
   const shape = tinyCircuit()
   const scalars = referenceSetupScalars(shape, toxic)
   const layout = paramsLayout(shape)
@@ -206,12 +206,38 @@ const residency: Check = async (gpu) => {
   assert.equal(gpu.usedBytes, used, 'every buffer is released')
 }
 
-export const pointChecks: Record<string, Check> = {
-  'points read part by part': (gpu) => inSmallParts(gpu, () => parts(gpu)),
-  'points that are refused, and reads that fail or are stopped': (gpu) => inSmallParts(gpu, () => faults(gpu)),
+/** With a limit: what is refused, and that all of it together stays below. */
+const limit: Check = async (gpu) => {
+  const bytes = 2 ** 22
+  gpu.trim()
+  const before = gpu.allocatedBytes
+  const { memoryBytes } = gpu
+  try {
+    Object.assign(gpu, { memoryBytes: before + bytes, peakBytes: before })
+    const first = await gpu.allocate(bytes / 2, 'half')
+    // Idle buffers give way to what does not fit beside them.
+    gpu.release(first)
+    const second = await gpu.allocate((3 * bytes) / 4, 'three quarters')
+    await assert.rejects(gpu.allocate(bytes / 2, 'too much'), { code: 'ERR_GPU_OUT_OF_MEMORY', retryable: true })
+    // Buffers of other use count, too: those of reading back here, of a ring of staging buffers.
+    await gpu.download(second, 0, 2 ** 16)
+    await assert.rejects(gpu.download(second, 0, 2 ** 21), { code: 'ERR_GPU_OUT_OF_MEMORY' })
+    await assert.rejects(gpu.upload(second, 0, new Uint8Array(2 ** 21)), { code: 'ERR_GPU_OUT_OF_MEMORY' })
+    const circuit = tinyCircuit()
+    assert.throws(() => new WebGpuDevice(gpu).planMemory(circuit, 0), {
+      code: 'ERR_GPU_OUT_OF_MEMORY',
+      message: new RegExp(`may use ${before + bytes}$`),
+    })
+    gpu.release(second)
+    assert(gpu.peakBytes <= before + bytes)
+  } finally {
+    Object.assign(gpu, { memoryBytes })
+  }
 }
 
-/** Needs all kernels. */
-export const residencyChecks: Record<string, Check> = {
+export const pointChecks: Record<string, Check> = {
+  'points read part by part': (gpu) => inSmallParts(gpu, () => parts(gpu)),
+  'memory past a limit': limit,
+  'points that are refused, and reads that fail or are stopped': (gpu) => inSmallParts(gpu, () => faults(gpu)),
   'a proof with points kept, streamed, and some of each': residency,
 }
