@@ -65,9 +65,7 @@ if (mode !== '') {
   await gpu.close()
 } else {
   const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
-  for (const step of ['one-by-one', 'together', 'helped 3'].filter(
-    (s) => wanted.length === 0 || wanted.includes(s),
-  )) {
+  for (const step of ['one-by-one', 'together', 'helped 3'].filter((s) => wanted.length === 0 || wanted.includes(s))) {
     const cache = mkdtempSync(join(tmpdir(), 'wgzk-compile-'))
     await child(step, cache)
     await child(step, cache)
