@@ -11,8 +11,8 @@ import { type CircuitShape, type CompactWitness, ONE } from '../circuit/shape.ts
 import { encodeG1, encodeG2 } from '../curve/encoding.ts'
 import { G1, G2 } from '../curve/points.ts'
 import { FR_BYTES } from '../field/fr.ts'
-import { G1_BYTES, G2_BYTES, type Query } from '../params/layout.ts'
-import type { Assignment, DeviceShape, ProvingDevice, ReadPoints, Run } from './proving-device.ts'
+import { G1_BYTES, G2_BYTES, paramsLayout, type Query } from '../params/layout.ts'
+import type { Assignment, DevicePoints, DeviceShape, ProvingDevice, ReadPoints, Run } from './proving-device.ts'
 
 /** Rates in nanoseconds, of work of the size that they were measured at. */
 export interface DeviceRates {
@@ -128,18 +128,27 @@ async function measureAt(
   const steps = 4
   let done = 0
   const step = (): void => run.unit(++done / steps)
-  const bitsAssignMs = await withShape(device, measuringCircuit(log2Domain, 'bits'), async (deviceShape) => {
+  const ofBits = await withShape(device, measuringCircuit(log2Domain, 'bit'), async (deviceShape) => {
     const witness = randomWitness(deviceShape.shape)
-    return await least(async () => {
+    const assign = (): Promise<Assignment> => device.assign(deviceShape, witness, inner)
+    const assignMs = await least(async () => {
       const from = performance.now()
-      const assignment = await device.assign(deviceShape, witness, inner)
+      const assignment = await assign()
       const ms = performance.now() - from
       assignment.release()
       return ms
     })
+    step()
+    const assignment = await assign()
+    try {
+      const g1 = await sumTimes(device, 'g1', assignment, read.g1, inner)
+      return { assignMs, g1, g2: await sumTimes(device, 'g2', assignment, read.g2, inner) }
+    } finally {
+      assignment.release()
+    }
   })
   step()
-  return await withShape(device, measuringCircuit(log2Domain, 'both'), async (deviceShape) => {
+  return await withShape(device, measuringCircuit(log2Domain, 'wide'), async (deviceShape) => {
     const { shape } = deviceShape
     const witness = randomWitness(shape)
     let assignment: Assignment | undefined
@@ -158,11 +167,14 @@ async function measureAt(
         quotientMs = Math.min(quotientMs, performance.now() - assigned)
       }
       step()
-      const g1 = await measureGroup(device, 'g1', deviceShape, assignment as Assignment, read.g1, inner)
+      const times = async (group: 'g1' | 'g2'): Promise<GroupTimes> => {
+        const { count, sumMs, importMs } = await sumTimes(device, group, assignment as Assignment, read[group], inner)
+        return { count, sumMs, bitMs: ofBits[group].sumMs, importMs }
+      }
+      const g1 = await times('g1')
+      const g2 = await times('g2')
       step()
-      const g2 = await measureGroup(device, 'g2', deviceShape, assignment as Assignment, read.g2, inner)
-      step()
-      return { shape, assignMs, bitsAssignMs, quotientMs, g1, g2 }
+      return { shape, assignMs, bitsAssignMs: ofBits.assignMs, quotientMs, g1, g2 }
     } finally {
       assignment?.release()
     }
@@ -190,37 +202,46 @@ interface GroupTimes {
   readonly importMs: number
 }
 
-/** In `b_g1` and `b_g2` ONE comes first, then the bits, then the full scalars. */
-async function measureGroup(
+/** Sums of a whole query, range by range as a proof makes them: a device may keep terms of one back for the next. */
+async function sumTimes(
   device: ProvingDevice,
   group: 'g1' | 'g2',
-  { shape }: DeviceShape,
   assignment: Assignment,
   read: ReadPoints,
   run: Run,
-): Promise<GroupTimes> {
+): Promise<Omit<GroupTimes, 'bitMs'>> {
   const query: Query = group === 'g1' ? 'b_g1' : 'b_g2'
-  const { bits, wide } = shape.root.totals
-  const count = Math.min(device.rangePoints(group), wide)
-  const load = (): ReturnType<ProvingDevice['loadPoints']> => device.loadPoints(group, count, read, run)
-  const importMs = await least(async () => {
-    const from = performance.now()
-    const points = await load()
-    const ms = performance.now() - from
-    points.release()
-    return ms
-  })
-  const points = await load()
+  const count = paramsLayout(assignment.shape.shape).queries[query].points
+  const parts = Math.ceil(count / device.rangePoints(group))
+  const starts = Array.from({ length: parts + 1 }, (_, k) => Math.floor((count * k) / parts))
+  const load = (length: number): Promise<DevicePoints> => device.loadPoints(group, length, read, run)
+  // Ranges differ in length by one at most.
+  const loaded = new Map<number, DevicePoints>()
+  const most = Math.ceil(count / parts)
   try {
-    const sum = (first: number): Promise<number> =>
-      least(async () => {
-        const from = performance.now()
+    const importMs = await least(async () => {
+      const from = performance.now()
+      const points = await load(most)
+      const ms = performance.now() - from
+      points.release()
+      return (ms * count) / most
+    })
+    for (let k = 0; k < parts; k++) {
+      const length = (starts[k + 1] as number) - (starts[k] as number)
+      if (!loaded.has(length)) loaded.set(length, await load(length))
+    }
+    const sumMs = await least(async () => {
+      const from = performance.now()
+      for (let k = 0; k < parts; k++) {
+        const first = starts[k] as number
+        const points = loaded.get((starts[k + 1] as number) - first) as DevicePoints
         await device.multiexp(points, query, first, [assignment], run)
-        return performance.now() - from
-      })
-    return { count, bitMs: await sum(1), sumMs: await sum(1 + bits), importMs }
+      }
+      return performance.now() - from
+    })
+    return { count, sumMs, importMs }
   } finally {
-    points.release()
+    for (const points of loaded.values()) points.release()
   }
 }
 
@@ -255,10 +276,10 @@ function distinctPoints(group: 'g1' | 'g2'): ReadPoints {
 const BLOCK = 64
 
 /**
- * Rows (1 − b)·b = 0 for bits b, then x·x = 1 for full scalars x, or for more bits: half of the domain of the one, and as much of the other
- * as leaves room for the row of ONE. All of them occur in A and in B.
+ * Rows (1 − b)·b = 0 for bits b, or x·x = 1 for full scalars x, as many as leave room in the domain for the row of ONE. All of them occur
+ * in A and in B.
  */
-export function measuringCircuit(log2Domain: number, kinds: 'bits' | 'both'): CircuitShape {
+export function measuringCircuit(log2Domain: number, kind: 'bit' | 'wide'): CircuitShape {
   const of = LinearCombination.of
   const row: Record<'bit' | 'wide', (cs: ConstraintSystem) => void> = {
     bit: (cs) => {
@@ -271,23 +292,18 @@ export function measuringCircuit(log2Domain: number, kinds: 'bits' | 'both'): Ci
     },
   }
   /** `blocks` blocks, by halves: what is recorded once counts twice. */
-  const fill = (cs: ConstraintSystem, kind: 'bit' | 'wide', blocks: number): void => {
-    const name = `${kind} ${blocks}`
-    cs.template(name, {}, (child) => {
+  const fill = (cs: ConstraintSystem, blocks: number): void => {
+    cs.template(`${kind} ${blocks}`, {}, (child) => {
       if (blocks === 1) {
         for (let i = 0; i < BLOCK; i++) row[kind](child)
       } else {
-        fill(child, kind, Math.floor(blocks / 2))
-        fill(child, kind, blocks - Math.floor(blocks / 2))
+        fill(child, Math.floor(blocks / 2))
+        fill(child, blocks - Math.floor(blocks / 2))
       }
       return {}
     })
   }
-  const half = 2 ** (log2Domain - 1) / BLOCK
-  return recordCircuit('winning-2k', (cs) => {
-    fill(cs, 'bit', half)
-    fill(cs, kinds === 'bits' ? 'bit' : 'wide', half - 1)
-  })
+  return recordCircuit('winning-2k', (cs) => fill(cs, 2 ** log2Domain / BLOCK - 1))
 }
 
 /** Half of the bits set; scalars uniform below 2^254, which is below r. */

@@ -51,26 +51,26 @@ describe('an estimate of time', () => {
 })
 
 describe('the circuit that devices are measured on', () => {
-  it('fills its domain, half of it with bits', () => {
-    const shape = measuringCircuit(14, 'both')
-    // 128 blocks of 64 bits, 127 of 64 full scalars, the row of ONE: 16,321 rows.
+  it.each(['bit', 'wide'] as const)('fills its domain: %s', (kind) => {
+    const shape = measuringCircuit(14, kind)
+    // 255 blocks of 64 variables and the row of ONE: 16,321 rows of 16,384.
     expect(shape).toMatchObject({ constraints: 16_320, inputs: 1, aux: 16_320, log2Domain: 14 })
-    expect(shape.root.totals).toMatchObject({ bits: 8192, wide: 8128, derived: 0 })
+    const [bits, wide] = kind === 'bit' ? [16_320, 0] : [0, 16_320]
+    expect(shape.root.totals).toMatchObject({ bits, wide, derived: 0 })
     expect([shape.density.aAuxCount, shape.density.bAuxCount]).toEqual([16_320, 16_320])
-    const { constraints, root } = measuringCircuit(14, 'bits')
-    expect({ constraints, ...root.totals }).toMatchObject({ constraints: 16_320, bits: 16_320, wide: 0 })
   })
 
   it('gets a witness of canonical scalars and of bits', () => {
-    const shape = measuringCircuit(14, 'both')
-    const { inputs, bits, wide } = randomWitness(shape)
+    const { inputs, wide, bits: none } = randomWitness(measuringCircuit(14, 'wide'))
     expect(frFromBytes(inputs)).toBe(1n)
-    expect([bits.length, wide.length]).toEqual([8192 / 8, 8128 * 32])
+    expect([none.length, wide.length]).toEqual([0, 16_320 * 32])
     // Not canonical ones are refused.
     for (let at = 0; at < wide.length; at += 32) frFromBytes(wide, at)
+    const { bits } = randomWitness(measuringCircuit(14, 'bit'))
+    expect(bits.length).toBe(16_320 / 8)
     const set = bits.reduce((sum, byte) => sum + byte.toString(2).replaceAll('0', '').length, 0)
-    // 4096 ± 45 is one standard deviation.
-    expect(Math.abs(set - 4096)).toBeLessThan(500)
+    // 8160 ± 64 is one standard deviation.
+    expect(Math.abs(set - 8160)).toBeLessThan(700)
   })
 
   it('is measured on the CPU device, which keeps nothing of it', async () => {
