@@ -153,7 +153,7 @@ export class WorkerDeviceClient implements DeviceClient {
     const link: Link<DeviceFunctions> =
       isolation === 'process'
         ? new ProcessLink<DeviceFunctions>(file, name, environment)
-        : new WorkerLink<DeviceFunctions>(file, name, undefined, { endsItself })
+        : new WorkerLink<DeviceFunctions>(file, name, undefined, endsItself ? { endsBy: 'close' } : {})
     // Opening a device is no unit of work that could stop midway: the worker goes, if it can.
     const abort = (): void => {
       if (!endsItself) void link.terminate()
@@ -162,8 +162,6 @@ export class WorkerDeviceClient implements DeviceClient {
     try {
       return new WorkerDeviceClient(link, await link.call('start', spec, options))
     } catch (error) {
-      // It has freed what it had opened by then.
-      if (endsItself) await link.call('close', undefined as never).catch(() => {})
       await link.terminate()
       throw error
     } finally {

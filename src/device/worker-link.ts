@@ -88,10 +88,10 @@ export interface Link<F extends WorkerFunctions> {
 
 export interface WorkerLinkOptions {
   /**
-   * The thread can't be ended from outside: it holds native promises, and a runtime that goes while one is pending ends the whole
-   * process. {@link WorkerLink.terminate} then gives it up instead: nobody waits for it, and it ends when its work does.
+   * Names the function that frees what the thread holds and ends it. For one that can't be ended from outside: it holds native promises, and
+   * a runtime that goes while one is pending ends the whole process. {@link WorkerLink.terminate} then asks it to end.
    */
-  readonly endsItself?: boolean | undefined
+  readonly endsBy?: string | undefined
 }
 
 /** The main side of one worker thread. */
@@ -101,18 +101,21 @@ export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
   readonly exited: Promise<WorkerExitedError>
   readonly #worker: Worker
   readonly #remote: Dispatch
-  readonly #endsItself: boolean
+  readonly #endsBy: string | undefined
+  readonly #threadEnded: Promise<void>
   /** Ends the calls in flight. A call must not wait for `exited` itself: what it returned would be held until the worker is gone. */
   readonly #pending = new Set<(error: WorkerExitedError) => void>()
   #gone: WorkerExitedError | undefined
+  #ending: Promise<void> | undefined
   #giveUp!: (error: WorkerExitedError) => void
 
   /** @param file built JavaScript that calls {@link serveWorker} */
   constructor(file: URL, name: string, workerData: unknown, options: WorkerLinkOptions = {}) {
     this.name = name
-    this.#endsItself = options.endsItself ?? false
+    this.#endsBy = options.endsBy
     this.#worker = new Worker(file, { name, workerData, execArgv: [] })
     this.#remote = wrap(nodeEndpoint(this.#worker)) as unknown as Dispatch
+    this.#threadEnded = new Promise((resolve) => this.#worker.once('exit', () => resolve()))
     let cause: unknown
     this.#worker.on('error', (error) => {
       cause = error
@@ -192,22 +195,49 @@ export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
 
   /** Ends the thread at once; calls in flight reject. Resolves when it is gone, or can't be waited for. */
   async terminate(): Promise<void> {
-    if (this.#gone === undefined && this.#endsItself) this.#abandon('was given up')
-    if (this.#gone === undefined) {
-      const timer = setTimeout(() => this.#abandon('hangs in a system call and was given up'), END_LIMIT_MS)
-      await Promise.race([this.#worker.terminate(), this.exited])
-      clearTimeout(timer)
+    if (this.#endsBy !== undefined) {
+      this.#ending ??= this.#endBy(this.#endsBy)
+      return await this.#ending
+    }
+    if (this.#gone === undefined && !(await within(END_LIMIT_MS, this.#worker.terminate()))) {
+      this.#giveUpCalls('hangs in a system call and was given up')
+      // Nor does the process wait for it.
+      this.#worker.unref()
     }
     await this.exited
   }
 
-  /** Waits no longer for the thread, and nor does the process. */
-  #abandon(why: string): void {
-    this.#gone = new WorkerExitedError(`worker ${this.name} ${why}`)
-    this.#worker.unref()
+  /** Has the thread free what it holds. Once it has, nothing native is pending in it, and it goes by itself or can be ended. */
+  async #endBy(method: string): Promise<void> {
+    this.#giveUpCalls('was given up')
+    const { port1, port2 } = new MessageChannel()
+    const freed = this.#remote(method, undefined, transfer(port2 as never, [port2 as never])).catch(() => {})
+    const answered = await within(END_LIMIT_MS, Promise.race([freed, this.#threadEnded]))
+    port1.close()
+    if (!answered) return void this.#worker.unref()
+    if (!(await within(END_LIMIT_MS, this.#threadEnded))) await this.#worker.terminate()
+  }
+
+  #giveUpCalls(why: string): void {
+    this.#gone ??= new WorkerExitedError(`worker ${this.name} ${why}`)
     this.#giveUp(this.#gone)
     for (const fail of this.#pending) fail(this.#gone)
   }
+}
+
+/** @returns whether a promise settled within a time */
+async function within(limitMs: number, promise: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), limitMs)
+  })
+  const settled = promise.then(
+    () => true,
+    () => true,
+  )
+  const inTime = await Promise.race([settled, late])
+  clearTimeout(timer)
+  return inTime
 }
 
 /** The worker side: answers the calls of a {@link WorkerLink} until {@link endWorker}. */

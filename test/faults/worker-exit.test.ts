@@ -116,6 +116,23 @@ describe('WorkerLink', () => {
     expect(performance.now() - from).toBeLessThan(1_000)
   })
 
+  test('one that ends by a function is asked to, and ended if it does not; what is in flight rejects at once', async () => {
+    const file = new URL('../support/fault-worker.js', import.meta.url)
+    const link = new WorkerLink<FaultFunctions>(file, 'ends itself', undefined, { endsBy: 'stop' })
+    const beats = new Int32Array(new SharedArrayBuffer(4))
+    await link.call('beat', beats)
+    const counting = proverErrorOf(() => link.call('count', { units: 10_000, unitMs: 5 }))
+    await delay(20)
+    const [ending, again] = [link.terminate(), link.terminate()]
+    expect((await counting).message).toContain('was given up')
+    await expect(link.call('echo', {})).rejects.toBeInstanceOf(WorkerExitedError)
+    await Promise.all([ending, again])
+    const last = beats[0]
+    expect(last).toBeGreaterThan(0)
+    await delay(30)
+    expect(beats[0]).toBe(last)
+  })
+
   test('a file that is not there', async () => {
     const link = new WorkerLink<FaultFunctions>(new URL('./none.js', import.meta.url), 'none', undefined)
     await expect(link.call('echo', {})).rejects.toBeInstanceOf(WorkerExitedError)

@@ -7,6 +7,8 @@ export type FaultFunctions = {
   readonly running: (args: undefined, run: Run) => number
   readonly refuse: (args: undefined, run: Run) => never
   readonly remark: (message: string, run: Run) => void
+  readonly beat: (shared: Int32Array, run: Run) => void
+  readonly stop: (args: undefined, run: Run) => void
   readonly fill: (shared: Uint8Array, run: Run) => void
   readonly die: (how: 'exit' | 'throw', run: Run) => Promise<void>
 }

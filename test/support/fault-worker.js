@@ -1,7 +1,7 @@
 /** A worker for tests of `WorkerLink`: started from JavaScript, like every worker. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { workerData } from 'node:worker_threads'
-import { serveWorker } from '../../dist/device/worker-link.js'
+import { endWorker, serveWorker } from '../../dist/device/worker-link.js'
 import { InvalidRequestError } from '../../dist/errors.js'
 
 let running = 0
@@ -28,6 +28,11 @@ serveWorker({
     throw new InvalidRequestError('no', { details, cause: new Error('the cause') })
   },
   remark: (message, run) => run.note(message),
+  beat(shared) {
+    setInterval(() => shared[0]++, 2)
+  },
+  /** Frees nothing, and so does not end by itself. */
+  stop: () => setImmediate(endWorker) && undefined,
   fill: (shared) => void shared.fill(7),
   die(how) {
     if (how === 'exit') process.exit(3)
