@@ -29,7 +29,8 @@ export interface StagingTarget {
 export class StagingRing {
   readonly #target: StagingTarget
   readonly #free: GPUBuffer[] = []
-  readonly #waiters: ((buffer: GPUBuffer) => void)[] = []
+  readonly #waiters: { readonly resolve: (buffer: GPUBuffer) => void; readonly reject: (reason: unknown) => void }[] =
+    []
   readonly #filling = new Set<Promise<unknown>>()
   #made = 0
 
@@ -103,11 +104,17 @@ export class StagingRing {
         })
       } catch (error) {
         this.#made--
-        // A ring of fewer buffers does as well, only slower.
-        if (this.#made === 0) throw error
+        // A ring of fewer buffers does as well, only slower; without any, who waits for one would wait for ever.
+        if (this.#made === 0) {
+          for (const { reject } of this.#waiters.splice(0)) reject(error)
+          throw error
+        }
+        const given = this.#free.pop()
+        if (given !== undefined) return given
       }
     }
-    return await this.#target.guard(new Promise((resolve) => this.#waiters.push(resolve)))
+    const waiting = new Promise<GPUBuffer>((resolve, reject) => this.#waiters.push({ resolve, reject }))
+    return await this.#target.guard(waiting)
   }
 
   /** Maps a buffer, which waits for the device to be done with it, and gives it to whoever comes next. */
@@ -116,7 +123,7 @@ export class StagingRing {
       () => {
         const waiter = this.#waiters.shift()
         if (waiter === undefined) this.#free.push(buffer)
-        else waiter(buffer)
+        else waiter.resolve(buffer)
       },
       // The device is gone, and the buffer with it.
       () => {},
