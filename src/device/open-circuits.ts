@@ -148,11 +148,10 @@ export class OpenCircuits {
   /** Resolves when what nobody wants any more has stopped and is free. */
   async #leave(entry: Entry): Promise<void> {
     if (--entry.users > 0) return
-    if (entry.state === 'opening') {
-      this.#drop(entry)
-      entry.controller.abort()
-    }
-    if (entry.state !== 'forgotten') return
+    if (entry.state === 'open') return
+    // Still being opened, or forgotten, perhaps meanwhile.
+    this.#drop(entry)
+    entry.controller.abort()
     await free(entry)
     this.#whenLeft.get(entry)?.()
   }

@@ -137,6 +137,18 @@ describe('opening', () => {
     expect(bench.held).toBe(3)
   })
 
+  test('that was forgotten stops likewise', async () => {
+    const bench = new Bench()
+    const abort = new AbortController()
+    const only = bench.circuits.use(circuit(), runOf(abort.signal))
+    only.catch(() => {})
+    await bench.circuits.forget('wpost-2k')
+    expect(bench.loads[0]?.run.signal.aborted).toBe(false)
+    abort.abort('enough')
+    await expect(only).rejects.toBe('enough')
+    expect([bench.loads[0]?.run.signal.aborted, bench.held]).toEqual([true, 0])
+  })
+
   test('that fails fails for all who waited, and not for who comes next', async () => {
     const { circuits, loads } = new Bench()
     const both = [circuits.use(circuit(), runOf()), circuits.use(circuit(), runOf())]
