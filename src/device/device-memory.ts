@@ -90,8 +90,12 @@ export class DeviceMemory {
     if (bytes > this.freeBytes) await this.#makeRoom()
     run.signal.throwIfAborted()
     const mustWait = bytes > this.freeBytes || (this.#waiters.length > 0 && run.urgent !== true)
-    if (mustWait && this.#batches > 0) await this.#wait(bytes, run)
-    else this.#take(bytes)
+    if (!mustWait || this.#batches === 0) this.#take(bytes)
+    else {
+      await this.#wait(bytes, run)
+      // Circuits of the batches that it waited for may be used by nobody any more.
+      if (this.freeBytes < 0) await this.#makeRoom()
+    }
     return this.#release(bytes, true)
   }
 

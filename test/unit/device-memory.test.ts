@@ -173,6 +173,26 @@ describe('memory that batches share', () => {
     expect(memory.freeBytes).toBe(100)
   })
 
+  it('is made also of circuits that became idle while it was waited for', async () => {
+    const idle: Disposable[] = []
+    const memory = new DeviceMemory(
+      () => 100,
+      async () => {
+        for (const held of idle.splice(0)) held[Symbol.dispose]()
+      },
+    )
+    const circuit = memory.hold(60)
+    const first = await memory.admit('porep-2k', 30, runOf())
+    const waiting = memory.admit('snap-2k', 50, runOf())
+    await settle()
+    idle.push(circuit)
+    first[Symbol.dispose]()
+    const second = await waiting
+    expect([idle.length, memory.freeBytes]).toEqual([0, 50])
+    second[Symbol.dispose]()
+    expect(memory.freeBytes).toBe(100)
+  })
+
   it('given up waiting for, it goes to the next', async () => {
     const memory = new DeviceMemory(
       () => 100,
