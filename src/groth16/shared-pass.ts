@@ -128,6 +128,8 @@ export class SharedPass {
         this.#leave(rider, { reason: error })
       }
       rider.using = false
+      // Aborted by its last unit, which did not see it.
+      if (rider.run.signal.aborted) this.#leave(rider, { reason: rider.run.signal.reason })
     }
     const later = this.#points.ranges.slice(this.#points.ranges.indexOf(range) + 1)
     if (!later.some((next) => this.#needing(next) !== undefined)) throw OVER
