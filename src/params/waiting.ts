@@ -48,7 +48,7 @@ export async function answered<T>(file: string, call: Promise<T>, options: Answe
     const first = Promise.race([call, silent])
     return await (signal === undefined ? first : orAborted(first, signal))
   } catch (error) {
-    call.then(late, () => {})
+    call.then(late).catch(() => {})
     throw error
   } finally {
     clearTimeout(timer)
