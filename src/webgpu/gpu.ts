@@ -300,6 +300,11 @@ export class Gpu implements CommandTarget, StagingTarget {
     this.staging.trim()
   }
 
+  /** Memory to count on: what may be allocated, as far as it is there. */
+  get plannedBytes(): number {
+    return Math.min(this.memoryBytes, this.givenBytes)
+  }
+
   /** Bytes in buffers that are in use; the staging ring is not, between uploads. */
   get usedBytes(): number {
     const idle = Object.values(this.#idle).reduce((sum, { bytes }) => sum + bytes, 0)

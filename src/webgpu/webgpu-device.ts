@@ -148,7 +148,7 @@ export class WebGpuDevice implements ProvingDevice {
 
   /** Device memory to count on; infinite where it was not set, until the driver refuses some. */
   get memoryBytes(): number {
-    return Math.min(this.gpu.memoryBytes, this.gpu.givenBytes)
+    return this.gpu.plannedBytes
   }
 
   planMemory(shape: CircuitShape, besideBytes: number): MemoryPlan {

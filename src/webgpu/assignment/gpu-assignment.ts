@@ -132,7 +132,7 @@ export class GpuAssignment implements Assignment {
     if (this.#rows === undefined) throw new Error('The quotient of an assignment is computed once.')
     const { a, b } = this.#rows
     const gpu = this.#gpu
-    const gaveWay = gpu.usedBytes + a.count * ELEMENT_BYTES + UNIT_BYTES > gpu.memoryBytes
+    const gaveWay = gpu.usedBytes + a.count * ELEMENT_BYTES + UNIT_BYTES > gpu.plannedBytes
     if (gaveWay) {
       this.#assigned.release()
       this.#z = undefined

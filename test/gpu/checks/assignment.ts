@@ -208,6 +208,9 @@ const sharded: Check = async (gpu) => {
     const buffer = await small.allocate((7 / 8) * ballast, 'ballast')
     assert.deepEqual(await checkAssignment(small, partition, true), h)
     small.release(buffer)
+    // Memory that was not limited, but turned out not to be there, counts as well.
+    small.givenBytes = memoryBytes - (7 / 8) * ballast
+    assert.deepEqual(await checkAssignment(small, partition, true), h)
   })
 }
 
