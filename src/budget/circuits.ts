@@ -274,8 +274,9 @@ export class Circuits {
         this.#kept.set(circuitId, { memory: memory.split(workingBytes), inUse: false })
         const { location } = lease.resource
         const circuit = this.deviceCircuit(circuitId, location)
-        // It is loaded: this sets device memory aside. A device that does not answer shows when it is used.
-        await Promise.allSettled(this.#options.clients().map((client) => client.warm(circuit, { signal: run.signal })))
+        // It is loaded: this sets device memory aside. A device that fails here shows when it is used.
+        const aside: ReadRun = { signal: run.signal, unit: () => {} }
+        await Promise.allSettled(this.#options.clients().map((client) => this.#warm(client, circuit, aside)))
         // Who waits already and fits no more beside it would wait for ever.
         budget.refuseHopeless()
       }

@@ -95,6 +95,16 @@ describe('parameters that do not load', () => {
     await outcome(engine.preload('winning-2k'))
     await outcome(engine.close())
   })
+
+  test('a device that hangs when its memory is set aside is ended, and the preload settles', async () => {
+    const machine = new FakeMachine().fail('warm', 2, { kind: 'hang' })
+    const engine = await value(machine.engine({}, { stallMs: 300 }))
+    expect((await outcome(engine.preload('winning-2k'))).status).toBe('fulfilled')
+    await until(() => engine.status().gpus[0]?.generation === 2)
+    expect((await outcome(engine.prove(winningRequest()))).status).toBe('fulfilled')
+    await outcome(engine.close())
+    expect(machine.open).toBe(0)
+  })
 })
 
 describe('a device that fails again and again', () => {
