@@ -11,6 +11,7 @@ import type { Run } from '../groth16/proving-device.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
 import type { DeviceInfo, DeviceSpec } from './device-spec.ts'
 import { ProcessLink } from './process-link.ts'
+import { STALL_MS } from './stall-watch.ts'
 import { type CallOptions, type Link, WorkerLink } from './worker-link.ts'
 
 /** A circuit that a device is to work on. */
@@ -63,7 +64,7 @@ export interface DeviceClient {
   warm(circuit: DeviceCircuit, options: CallOptions): Promise<PointResidency | undefined>
   /** Keeps a GPU busy with small work until the signal aborts or a batch comes; does nothing on a CPU. Never rejects. */
   warmUp(signal: AbortSignal): Promise<void>
-  /** Drops a circuit's shape and parameters. */
+  /** Drops a circuit's shape and parameters. A device that does not answer is ended. */
   forget(circuitId: CircuitId): Promise<void>
   /** Frees the device, ends its threads. Calls in flight reject. Idempotent. */
   close(): Promise<void>
@@ -215,8 +216,14 @@ export class WorkerDeviceClient implements DeviceClient {
     await this.#link.call('warmUp', undefined, { signal }).catch(() => {})
   }
 
-  forget(circuitId: CircuitId): Promise<void> {
-    return this.#link.call('forget', circuitId)
+  async forget(circuitId: CircuitId): Promise<void> {
+    // A device that does not even drop a circuit hangs, and who needs the memory would wait for ever.
+    const timer = setTimeout(() => void this.#link.terminate(), STALL_MS)
+    try {
+      await this.#link.call('forget', circuitId)
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   close(): Promise<void> {

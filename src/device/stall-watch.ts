@@ -1,5 +1,4 @@
 /** Notices a device that hangs: no unit of any partition on it ends any more. */
-import type { DeviceHold } from './gpu-pool.ts'
 
 /**
  * A unit takes up to about 200 ms, reading and checking a large parameter file anew after a restart some seconds between two
@@ -9,7 +8,7 @@ export const STALL_MS: number = 120_000
 
 /** Calls back once, unless disposed of before. */
 export function watchStall(
-  device: Pick<DeviceHold, 'silentMs'>,
+  device: { silentMs(): number },
   stallMs: number,
   onStall: (silentMs: number) => void,
 ): Disposable {
