@@ -17,7 +17,7 @@ import { EndedJobs, type JobStatus, jobStatus } from './job-status.ts'
 import { JobMeter, Rates } from './progress.ts'
 import { ProofQueue } from './proof-queue.ts'
 import { rankOf } from './rank.ts'
-import { type Outcome, Ticket } from './ticket.ts'
+import { copyOf, type Outcome, Ticket } from './ticket.ts'
 
 export interface JobDeskOptions {
   readonly clock: Clock
@@ -212,7 +212,7 @@ export class JobDesk {
     const { events, logger } = this.#options
     if (outcome.kind === 'completed') {
       logger.debug({ jobId: id, timings: outcome.result.timings }, 'proof done')
-      events.emit('completed', { job: ref, result: outcome.result })
+      events.emit('completed', { job: ref, result: copyOf(outcome.result) })
     } else if (outcome.kind === 'failed') {
       logger.warn({ jobId: id, err: outcome.error }, 'job failed')
       events.emit('failed', { job: ref, error: asProverError(outcome.error) })

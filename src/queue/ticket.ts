@@ -28,7 +28,7 @@ export class Ticket {
   #ended = false
   #listenerFailed = false
   #callers = 0
-  readonly #listeners = new Set<(progress: JobProgress) => void>()
+  readonly #listeners = new Set<(progress: JobProgress) => unknown>()
   readonly #outcome: Promise<ProofResult>
   #resolve!: (result: ProofResult) => void
   #reject!: (reason: unknown) => void
@@ -55,11 +55,13 @@ export class Ticket {
   /** One caller's share in the job. Rejects with `signal.reason` once its signal aborts, whatever becomes of the job. */
   wait({ signal, onProgress }: WaitOptions): Promise<ProofResult> {
     this.#callers++
-    if (onProgress !== undefined) this.#listeners.add(onProgress)
+    // Of this call alone: others may have come with the same function.
+    const listener = (progress: JobProgress): unknown => onProgress?.(progress)
+    if (onProgress !== undefined) this.#listeners.add(listener)
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         this.#callers--
-        if (onProgress !== undefined) this.#listeners.delete(onProgress)
+        this.#listeners.delete(listener)
         // The last one waits with the job until its work has stopped; the others need not.
         if (this.#callers === 0) this.cancel(signal?.reason)
         else reject(signal?.reason)
@@ -89,7 +91,7 @@ export class Ticket {
     }
     for (const listener of this.#listeners) {
       try {
-        const returned: unknown = listener(progress)
+        const returned = listener(progress)
         if (isThenable(returned)) returned.then(undefined, failed)
       } catch (error) {
         failed(error)
@@ -109,7 +111,7 @@ export class Ticket {
 }
 
 /** Callers that share a job, and listeners of its event, must not see what one of them does to its result. */
-function copyOf(result: ProofResult): ProofResult {
+export function copyOf(result: ProofResult): ProofResult {
   return { ...result, proof: result.proof.slice(), timings: { ...result.timings } }
 }
 

@@ -126,6 +126,23 @@ describe('one job', () => {
     await engine.close()
   })
 
+  test('what a listener of `completed` does to the result, or gives away of it, is not what the caller gets', async () => {
+    const engine = await new FakeMachine().engine()
+    const told: Uint8Array[] = []
+    engine.once('completed', ({ result }) => told.push(result.proof.fill(0)))
+    engine.on('completed', ({ result: { proof } }) => {
+      // As `postMessage` does that hands a buffer to a worker.
+      structuredClone(proof.buffer, { transfer: [proof.buffer as ArrayBuffer] })
+    })
+    for (let k = 0; k < 2; k++) {
+      const { proof } = await engine.prove(windowRequest())
+      expect(proof.length).toBe(192)
+      expect(proof.some((byte) => byte !== 0)).toBe(true)
+    }
+    expect(told.map(({ length }) => length)).toEqual([0])
+    await engine.close()
+  })
+
   test('an onProgress that rejects is reported, and harms neither the proof nor the process', async () => {
     const engine = await new FakeMachine().engine()
     const errors: string[] = []

@@ -222,6 +222,25 @@ describe('admission', () => {
     await engine.close()
   })
 
+  test('callers that share a job and an onProgress are each told until they leave', async () => {
+    const machine = new FakeMachine({ unitMs: 3 })
+    const engine = await machine.engine()
+    const request = { ...windowRequest(), requestId: 'shared' }
+    const shares: number[] = []
+    const onProgress = ({ fraction }: { fraction: number }): void => void shares.push(fraction)
+    const abort = new AbortController()
+    const left = engine.prove(request, { onProgress, signal: abort.signal })
+    const stays = engine.prove(request, { onProgress })
+    await delay(1)
+    abort.abort(new Error('enough'))
+    await expect(left).rejects.toThrow('enough')
+    shares.length = 0
+    await stays
+    expect(shares.at(-1)).toBe(1)
+    expect(new Set(shares).size).toBe(shares.length)
+    await engine.close()
+  })
+
   test('a circuit larger than the device is refused with the numbers', async () => {
     const engine = await new FakeMachine({ maxLog2Domain: 14 }).engine()
     const error = await proverErrorOf(() => engine.prove(windowRequest()))
