@@ -17,6 +17,7 @@ import type {
   Run,
   ShortSum,
 } from '../groth16/proving-device.ts'
+import { portion } from '../groth16/run-portion.ts'
 import type { Query } from '../params/layout.ts'
 import { MemoryExhaustedError } from './arena.ts'
 import { CpuAssignment } from './assignment/cpu-assignment.ts'
@@ -29,7 +30,6 @@ import { multiexp } from './msm/multiexp.ts'
 import { MAX_LOG2_DOMAIN, Transforms } from './ntt/transform.ts'
 import type { KernelBackend } from './relaxed-simd.ts'
 import { enableRelaxedSimd } from './relaxed-simd.ts'
-import { portion } from './run-portion.ts'
 import { runSelfTest } from './self-test.ts'
 import { ComputePool } from './thread-pool.ts'
 import { RANGE_POINTS } from './working-set.ts'

@@ -1,8 +1,8 @@
 /** Points of the SRS in the pool's memory: imported from the file's encoding and checked on the way. */
 import { SrsUnavailableError } from '../errors.ts'
 import type { DevicePoints, ReadPoints, Run } from '../groth16/proving-device.ts'
+import { portion } from '../groth16/run-portion.ts'
 import { ENCODED_BYTES, type Group, groupKernels, POINT_BYTES } from './msm/group-kernels.ts'
-import { portion } from './run-portion.ts'
 import type { ThreadPool, ThreadTask } from './thread-context.ts'
 
 /** Points that one task imports: a few milliseconds. */

@@ -19,6 +19,7 @@ import type {
   Run,
   ShortSum,
 } from '../groth16/proving-device.ts'
+import { portion } from '../groth16/run-portion.ts'
 import { paramsLayout, type Query } from '../params/layout.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
 import { GpuAssignment } from './assignment/gpu-assignment.ts'
@@ -33,7 +34,7 @@ import { keepBusy } from './keep-busy.ts'
 import type { Kernel } from './kernel.ts'
 import { CarriedSum } from './msm/carried-sum.ts'
 import { addSums } from './msm/combine.ts'
-import { multiexp, partOf } from './msm/multiexp.ts'
+import { multiexp } from './msm/multiexp.ts'
 import { mostlyBits, QuerySum, querySumKernels } from './msm/query-sum.ts'
 import type { Scalars } from './msm/sort-entries.ts'
 import { QUOTIENT_KERNELS } from './ntt/quotient.ts'
@@ -257,9 +258,9 @@ export class WebGpuDevice implements ProvingDevice {
     if (sum === undefined)
       return await multiexp(this.gpu, group, points, scalars.buffer, scalars.first, count, run, { memoryBytes })
     if (fresh) begun.set(query, assignment.own(sum))
-    await sum.add(points, scalars, count, last ? partOf(run, 0, FINISH_AT) : run)
+    await sum.add(points, scalars, count, last ? portion(run, 0, FINISH_AT) : run)
     if (!last) return addSums(group, [])
-    const bytes = await sum.finish(partOf(run, FINISH_AT, 1))
+    const bytes = await sum.finish(portion(run, FINISH_AT, 1))
     sum.release()
     begun.delete(query)
     return bytes

@@ -12,7 +12,7 @@
 
 import { frInv } from '../../field/fr.ts'
 import type { Run } from '../../groth16/proving-device.ts'
-import { portion } from '../run-portion.ts'
+import { portion } from '../../groth16/run-portion.ts'
 import { COSET_GENERATOR, vanishingOnCoset } from './domain.ts'
 import type { Transforms } from './transform.ts'
 

@@ -17,7 +17,7 @@
  */
 import { frFromBytes, frInv, frMul, frPow } from '../../field/fr.ts'
 import type { Run } from '../../groth16/proving-device.ts'
-import { portion } from '../run-portion.ts'
+import { portion } from '../../groth16/run-portion.ts'
 import type { ThreadPool } from '../thread-context.ts'
 import { inverseOfSize, rootOfUnity } from './domain.ts'
 import type { Lattice, PassArgs, TableArgs } from './passes.ts'

@@ -7,6 +7,7 @@
  */
 import type { CompactWitness } from '../../circuit/shape.ts'
 import type { Assignment, Run } from '../../groth16/proving-device.ts'
+import { portion } from '../../groth16/run-portion.ts'
 import type { Query } from '../../params/layout.ts'
 import { BufferSet } from '../buffer-set.ts'
 import { ELEMENT_BYTES, Elements } from '../elements.ts'
@@ -57,8 +58,8 @@ export class GpuAssignment implements Assignment {
       const share = totalWork(rowSteps(shape))
       const before = totalWork(scatterSteps(shape)) + totalWork(deriveSteps(shape))
       const middle = before / Math.max(1, before + share)
-      await assignment.#fill(part(run, 0, middle))
-      await assignment.#evaluate(part(run, middle, 1))
+      await assignment.#fill(portion(run, 0, middle))
+      await assignment.#evaluate(portion(run, middle, 1))
       return assignment
     } catch (error) {
       set.release()
@@ -81,8 +82,8 @@ export class GpuAssignment implements Assignment {
       first.copy(this.#witness.inputs, at * ELEMENT_BYTES, buffer, within * ELEMENT_BYTES, bytes)
     }
     await first.submit()
-    await this.#stream('scatter witness', scattering, part(run, 0, middle))
-    await this.#stream('derive witness', deriving, part(run, middle, 1))
+    await this.#stream('scatter witness', scattering, portion(run, 0, middle))
+    await this.#stream('derive witness', deriving, portion(run, middle, 1))
   }
 
   /** Rows a and b from z. */
@@ -137,11 +138,11 @@ export class GpuAssignment implements Assignment {
       this.#assigned.release()
       this.#z = undefined
     }
-    await this.shape.domain.compute(a, b, part(run, 0, gaveWay ? 0.9 : 1))
+    await this.shape.domain.compute(a, b, portion(run, 0, gaveWay ? 0.9 : 1))
     a.release()
     this.#rows = undefined
     this.#h = b
-    if (gaveWay) await this.#fill(part(run, 0.9, 1))
+    if (gaveWay) await this.#fill(portion(run, 0.9, 1))
   }
 
   #releaseElements(): void {
@@ -186,9 +187,3 @@ export class GpuAssignment implements Assignment {
     this.#set.release()
   }
 }
-
-/** A run that tells of its share of another. */
-const part = (run: Run, from: number, to: number): Run => ({
-  ...run,
-  unit: (share) => run.unit(from + share * (to - from)),
-})

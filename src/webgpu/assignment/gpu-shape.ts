@@ -6,7 +6,7 @@ import { BufferSet } from '../buffer-set.ts'
 import { layoutOf } from '../elements.ts'
 import type { Gpu } from '../gpu.ts'
 import { QuotientDomain } from '../ntt/quotient.ts'
-import { FR, packMontgomery } from '../prelude/digit-field.ts'
+import { FR, packMontgomeryAll } from '../prelude/digit-field.ts'
 import { DenseValues } from './dense-values.ts'
 import { shapeInstances } from './instances.ts'
 import { type RowKernels, rowKernels } from './row-kernels.ts'
@@ -98,7 +98,10 @@ export class GpuShape implements DeviceShape {
         const constants =
           poseidon === undefined
             ? undefined
-            : await upload([packAll(poseidonTableScalars(poseidon.arity, poseidon.domainTag))], `${name} constants`)
+            : await upload(
+                [packMontgomeryAll(poseidonTableScalars(poseidon.arity, poseidon.domainTag), FR)],
+                `${name} constants`,
+              )
         const loaded: GpuTemplate = {
           template,
           instances: instances.instances,
@@ -115,7 +118,7 @@ export class GpuShape implements DeviceShape {
       const loaded: LoadedShape = {
         templates,
         deriving,
-        coefficients: await upload([packAll(shape.coefficients)], 'coefficients'),
+        coefficients: await upload([packMontgomeryAll(shape.coefficients, FR)], 'coefficients'),
         domain: set.own(await QuotientDomain.create(gpu, log2Domain)),
         a: set.own(await DenseValues.load(gpu, density.aAux, { inputs, firstAux: inputs, count: aux }, 'a')),
         // Of the inputs only ONE occurs in B.
@@ -132,10 +135,4 @@ export class GpuShape implements DeviceShape {
   release(): void {
     this.#set.release()
   }
-}
-
-function packAll(values: readonly bigint[]): Uint32Array {
-  const words = new Uint32Array(values.length * FR.words)
-  for (const [i, value] of values.entries()) words.set(packMontgomery(value, FR), i * FR.words)
-  return words
 }

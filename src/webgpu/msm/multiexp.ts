@@ -4,7 +4,9 @@
  * With n points, windows of w bits and W = ⌈255 / w⌉ of them: W · n entries, as many additions less the buckets, then 2 · W · 2^(w−1)
  * for the reduction. A scalar 0 has no entry, a scalar 1 one in the lowest window.
  */
+
 import type { Run } from '../../groth16/proving-device.ts'
+import { portion } from '../../groth16/run-portion.ts'
 import { BufferSet } from '../buffer-set.ts'
 import type { BufferRange } from '../commands.ts'
 import { ADDITION_COST, type BatchAffine, batchAffineKernels, type Group, POINT_BYTES } from '../curve/batch-affine.ts'
@@ -35,12 +37,6 @@ export interface MultiexpOptions extends PlanOptions {
 
 /** Points that one sum takes at most; longer ones go tile by tile. */
 export const maxPoints = (gpu: Gpu, group: Group): number => mostPoints(group, gpu.bindingBytes)
-
-/** Progress of a part of a run. */
-export const partOf = (run: Run, from: number, to: number): Run => ({
-  ...run,
-  unit: (share) => run.unit(from + share * (to - from)),
-})
 
 /**
  * @param points packed points
@@ -126,7 +122,7 @@ async function tiled(
       offset: whole.offset + at * POINT_BYTES[group],
       size: size * POINT_BYTES[group],
     }
-    const part = partOf(run, at / count, (at + size) / count)
+    const part = portion(run, at / count, (at + size) / count)
     sums.push(await multiexp(gpu, group, range, scalars, first + at, size, part, options))
   }
   return addSums(group, sums)

@@ -7,7 +7,9 @@
  *
  * A range with more wide scalars than an eighth is summed by buckets as it is: there the tree would save little.
  */
+
 import type { Run } from '../../groth16/proving-device.ts'
+import { portion } from '../../groth16/run-portion.ts'
 import { BufferSet } from '../buffer-set.ts'
 import type { BufferRange } from '../commands.ts'
 import { BatchAffine, batchAffineBytes, type Group, POINT_BYTES } from '../curve/batch-affine.ts'
@@ -17,7 +19,7 @@ import type { Kernel } from '../kernel.ts'
 import { UnitStream } from '../unit-stream.ts'
 import { recordTree, treeBuffers, treeSlice, treeWork } from './bit-sum.ts'
 import { addSums } from './combine.ts'
-import { type MultiexpOptions, maxPoints, multiexp, multiexpKernels, partOf } from './multiexp.ts'
+import { type MultiexpOptions, maxPoints, multiexp, multiexpKernels } from './multiexp.ts'
 import { mostPoints, multiexpBytes, type PlanInput, planMultiexp } from './plan.ts'
 import type { Scalars } from './sort-entries.ts'
 import { type NumberList, SPLIT_KERNEL, splitBytes, splitScalars } from './split-scalars.ts'
@@ -109,15 +111,15 @@ export class QuerySum {
     const leaves = this.#options.treeLeaves ?? TREE_LEAVES
     const set = new BufferSet(this.#gpu)
     try {
-      const { ones, wides } = await splitScalars(this.#gpu, set, scalars, count, partOf(run, 0, SPLIT_SHARE))
-      const rest = partOf(run, SPLIT_SHARE, 1)
+      const { ones, wides } = await splitScalars(this.#gpu, set, scalars, count, portion(run, 0, SPLIT_SHARE))
+      const rest = portion(run, SPLIT_SHARE, 1)
       const more = wides.count + Math.min(ones.count, leaves)
       if (more > terms.most) {
         set.release()
         this.#sums.push(await this.#byBuckets(points, scalars, count, rest))
         return
       }
-      if (terms.count + more > terms.most) await this.#flush(terms, partOf(rest, 0, 0))
+      if (terms.count + more > terms.most) await this.#flush(terms, portion(rest, 0, 0))
       await this.#take(set, terms, points, scalars, { ones, wides, leaves }, rest)
     } finally {
       set.release()

@@ -90,6 +90,13 @@ export function unpackDigits(words: Uint32Array, field: DigitField): bigint {
 export const packMontgomery = (value: bigint, field: DigitField): Uint32Array =>
   packDigits(balanced(value * montgomeryFactor(field), field.modulus), field)
 
+/** Packed Montgomery forms of residues, one behind the other. */
+export function packMontgomeryAll(values: readonly bigint[], field: DigitField): Uint32Array {
+  const words = new Uint32Array(values.length * field.words)
+  for (const [i, value] of values.entries()) words.set(packMontgomery(value, field), i * field.words)
+  return words
+}
+
 /** Inverse of a modulo m, for a prime m. */
 export function invert(a: bigint, modulus: bigint): bigint {
   let [r0, r1] = [modulus, mod(a, modulus)]

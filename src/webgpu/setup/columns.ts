@@ -4,13 +4,14 @@
  */
 import type { CircuitShape } from '../../circuit/shape.ts'
 import type { Run } from '../../groth16/proving-device.ts'
+import { portion } from '../../groth16/run-portion.ts'
 import type { ToxicWaste } from '../../params/toxic-waste.ts'
 import { BufferSet } from '../buffer-set.ts'
 import type { Commands } from '../commands.ts'
 import { Elements } from '../elements.ts'
 import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
-import { FR, packMontgomery } from '../prelude/digit-field.ts'
+import { FR, packMontgomeryAll } from '../prelude/digit-field.ts'
 import { UnitStream } from '../unit-stream.ts'
 import { ConstantBuffer } from './geometric.ts'
 import { computeLagrange, LAGRANGE_KERNELS, lagrangeWork } from './lagrange.ts'
@@ -94,7 +95,7 @@ export async function computeColumns(gpu: Gpu, shape: CircuitShape, toxic: Toxic
       slots,
       instances,
       instanceWords: await upload(instances.words, 'instances'),
-      coefficients: await upload(packAll(shape.coefficients), 'coefficients'),
+      coefficients: await upload(packMontgomeryAll(shape.coefficients, FR), 'coefficients'),
     }
     const sides: { plan: SidePlan; work: number; outputs: GPUBuffer; terms: GPUBuffer }[] = []
     for (const side of plan.sides) {
@@ -106,11 +107,16 @@ export async function computeColumns(gpu: Gpu, shape: CircuitShape, toxic: Toxic
       })
     }
     const total = lagrangeWork(rows.count) + sides.reduce((sum, side) => sum + side.work, 0) + combineWork(u)
-    const lagrange = new UnitStream(gpu, 'Lagrange values', part(run, 0, lagrangeWork(rows.count) / total), rows.count)
+    const lagrange = new UnitStream(
+      gpu,
+      'Lagrange values',
+      portion(run, 0, lagrangeWork(rows.count) / total),
+      rows.count,
+    )
     await computeLagrange(gpu, lagrange, rows, shape.log2Domain, toxic.tau)
     let done = lagrangeWork(rows.count)
     for (const [k, side] of sides.entries()) {
-      const stream = new UnitStream(gpu, 'columns', part(run, done / total, side.work / total), side.work)
+      const stream = new UnitStream(gpu, 'columns', portion(run, done / total, (done + side.work) / total), side.work)
       const target = sums[k] as Elements
       clear(stream.commands, target)
       clear(stream.commands, slots)
@@ -127,18 +133,6 @@ export async function computeColumns(gpu: Gpu, shape: CircuitShape, toxic: Toxic
   } finally {
     work.release()
   }
-}
-
-/** The share of a part of the work within the whole. */
-const part = (run: Run, from: number, share: number): Run => ({
-  signal: run.signal,
-  unit: (of) => run.unit(from + of * share),
-})
-
-function packAll(values: readonly bigint[]): Uint32Array {
-  const words = new Uint32Array(values.length * FR.words)
-  for (const [i, value] of values.entries()) words.set(packMontgomery(value, FR), i * FR.words)
-  return words
 }
 
 function clear(commands: Commands, elements: Elements): void {

@@ -1,4 +1,4 @@
-import type { Run } from '../groth16/proving-device.ts'
+import type { Run } from './proving-device.ts'
 
 /** A part of a running call: reports its own share, 0 to 1, as that between `from` and `to` of the whole. */
 export function portion(run: Run, from: number, to: number): Run {
