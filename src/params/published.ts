@@ -4,7 +4,7 @@
  */
 import { type CircuitFamily, type CircuitId, isCircuitId, parseCircuitId } from '../circuit/circuit-id.ts'
 import { treeShape } from '../circuit/sector-tree.ts'
-import { InvalidOptionsError } from '../errors.ts'
+import { asError, InvalidOptionsError } from '../errors.ts'
 
 /** One published pair of files. Digests: the first 16 bytes of BLAKE2b-512 of the whole file, in hex. */
 export interface PublishedParameters {
@@ -204,7 +204,7 @@ export function requiredFiles(circuitIds: readonly CircuitId[]): RequiredFile[] 
       const details = {
         field: `circuitIds[${i}]`,
         expected: 'a circuit id such as winning-32g',
-        received: String(circuitId),
+        received: asError(circuitId).message,
       }
       throw new InvalidOptionsError(`${details.field}: expected ${details.expected}, got ${details.received}`, {
         details,

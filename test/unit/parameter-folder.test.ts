@@ -39,8 +39,10 @@ describe('case 43: files of a folder', () => {
       expect([paramsFile, vkFile]).toEqual([0, 1].map((i) => join(directory, files[2 * k + i]?.name as string)))
     }
     expect(requiredFiles([])).toEqual([])
-    const error = await proverErrorOf(async () => requiredFiles(['winning-1k' as CircuitId]))
-    expect([error.code, error.details.field]).toEqual(['ERR_INVALID_OPTIONS', 'circuitIds[0]'])
+    for (const wrong of ['winning-1k', Object.create(null)] as CircuitId[]) {
+      const error = await proverErrorOf(async () => requiredFiles([wrong]))
+      expect([error.code, error.details.field]).toEqual(['ERR_INVALID_OPTIONS', 'circuitIds[0]'])
+    }
   })
 
   test('what is of another version or of no circuit is told of, and nothing else', async () => {
