@@ -162,10 +162,11 @@ export class Engine implements AsyncDisposable {
     }
     signal?.throwIfAborted()
     this.#refuseIfClosing()
+    const admitKept = (): void => this.#parts.inputs.admitKept(circuitId)
     const keep = circuitId.startsWith('winning-')
-    if (keep) this.#parts.inputs.admitKept(circuitId)
+    if (keep) admitKept()
     const stop = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal])
-    const loading = this.#parts.circuits.preload(circuitId, keep, {
+    const loading = this.#parts.circuits.preload(circuitId, keep ? admitKept : undefined, {
       signal: stop,
       unit: () => {},
       stalled: (silentMs, file) =>

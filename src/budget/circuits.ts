@@ -255,34 +255,53 @@ export class Circuits {
     return this.#estimate(circuitId, 'standIn')
   }
 
-  /** Loads a circuit, and with `keep` reserves a partition's working set and never gives the circuit up. */
-  async preload(circuitId: CircuitId, keep: boolean, run: ReadRun): Promise<void> {
+  /**
+   * Loads a circuit. With `admitKept` it also keeps a partition's working set reserved, and never gives the circuit up.
+   * @param admitKept throws if there is no room to keep it; asked at that moment, since inputs and other preloads come meanwhile
+   */
+  async preload(circuitId: CircuitId, admitKept: (() => void) | undefined, run: ReadRun): Promise<void> {
     const { budget } = this.#options
-    const keepWorkingSet = keep && !this.#kept.has(circuitId)
-    const workingBytes = keepWorkingSet ? partitionBytes(this.require(circuitId)) : 0
-    using resident = this.#residency.use(circuitId, this.require(circuitId).residentBytes, () => 0)
-    const memory = await budget.reserve(() => workingBytes + resident.missingBytes(), {
+    const estimate = this.require(circuitId)
+    const isToKeep = (): boolean => admitKept !== undefined && !this.#kept.has(circuitId)
+    using resident = this.#residency.use(circuitId, estimate.residentBytes, () => 0)
+    // Who asks for the same waits for less once the other has kept it, and who finds no room beside what others keep, for nothing.
+    using memory = await budget.reserve(() => (isToKeep() ? partitionBytes(estimate) : 0) + resident.missingBytes(), {
       signal: run.signal,
+      hopeless: () => this.refusal(circuitId),
       onGrant: (granted) => resident.settle(granted),
     })
+    const lease = await this.#store.acquire(circuitId, run)
     try {
-      const lease = await this.#store.acquire(circuitId, run)
-      lease.release()
-      if (!keep) return
-      this.#residency.keep(circuitId)
-      if (keepWorkingSet && !this.#kept.has(circuitId)) {
-        this.#kept.set(circuitId, { memory: memory.split(workingBytes), inUse: false })
-        const { location } = lease.resource
-        const circuit = this.deviceCircuit(circuitId, location)
-        // It is loaded: this sets device memory aside. A device that fails here shows when it is used.
-        const aside: ReadRun = { signal: run.signal, unit: () => {} }
-        await Promise.allSettled(this.#options.clients().map((client) => this.#warm(client, circuit, aside)))
+      const told = isToKeep() ? await this.#setAside(circuitId, lease.resource, run) : []
+      if (isToKeep()) {
+        admitKept?.()
+        this.#kept.set(circuitId, { memory: memory.split(memory.bytes), inUse: false })
+        this.#residency.keep(circuitId)
+        for (const client of this.#options.clients()) if (!told.includes(client)) void this.equip(client)
         // Who waits already and fits no more beside it would wait for ever.
         budget.refuseHopeless()
       }
-    } finally {
-      memory.release()
+    } catch (error) {
+      lease.release()
+      // Devices are not to keep aside what nobody keeps here.
+      if (!this.#kept.has(circuitId)) await this.forget(circuitId)
+      throw error
     }
+    lease.release()
+  }
+
+  /**
+   * Has devices set memory aside for a circuit that they have loaded. A device that fails here shows when it is used.
+   * @returns the devices that were told
+   * @throws `run.signal.reason`
+   */
+  async #setAside(circuitId: CircuitId, { location }: LoadedCircuit, run: ReadRun): Promise<readonly DeviceClient[]> {
+    const circuit = { ...this.deviceCircuit(circuitId, location), setAside: true }
+    const clients = this.#options.clients()
+    const aside: ReadRun = { signal: run.signal, unit: () => {} }
+    await Promise.allSettled(clients.map((client) => this.#warm(client, circuit, aside)))
+    run.signal.throwIfAborted()
+    return clients
   }
 
   /**

@@ -1,7 +1,15 @@
 /** Closing an engine in every state, on fake devices: what waits rejects, what runs finishes or is aborted, all is freed. */
 import { describe, expect, test } from 'vitest'
+import { type CircuitSize, circuitSize } from '../../src/budget/circuit-sizes.ts'
+import { estimateCircuit, neededBytes } from '../../src/budget/estimates.ts'
 import type { Engine } from '../../src/engine.ts'
-import { EngineClosedError, GpuUnavailableError, QueueFullError, RequestConflictError } from '../../src/errors.ts'
+import {
+  BudgetExceededError,
+  EngineClosedError,
+  GpuUnavailableError,
+  QueueFullError,
+  RequestConflictError,
+} from '../../src/errors.ts'
 import { bytesFor } from '../support/budget.ts'
 import { proverErrorOf } from '../support/expect-error.ts'
 import { delay, FakeMachine, recordEvents } from '../support/fake-device.ts'
@@ -271,6 +279,50 @@ describe('preload', () => {
     expect(engine.status().memory.usedBytes).toBe(usedBytes)
     await engine.close()
     expect(engine.status().memory.usedBytes).toBe(0)
+  })
+
+  test('twice at once where one fits keeps it once; another circuit that does not fit beside it is refused, not waited for', async () => {
+    const machine = new FakeMachine()
+    const engine = await machine.engine({ memory: { totalBytes: bytesFor('winning-2k') }, cpu: { threads: 2 } })
+    const other = proverErrorOf(() => Promise.all([engine.preload('winning-2k'), engine.preload('wpost-2k')]))
+    await engine.preload('winning-2k')
+    expect(await other).toBeInstanceOf(BudgetExceededError)
+    expect(engine.status().memory.waiting).toBe(0)
+    expect((await engine.prove(winningRequest())).verified).toBe(true)
+    await engine.close()
+    expectFreed(machine, engine)
+  })
+
+  test('aborted while devices set memory aside it keeps nothing', async () => {
+    const machine = new FakeMachine().fail('warm', 2, { kind: 'hang' })
+    const engine = await machine.engine()
+    const abort = new AbortController()
+    const loading = engine.preload('winning-2k', { signal: abort.signal })
+    while (machine.calls('warm') < 2) await delay(1)
+    abort.abort(new Error('enough'))
+    await expect(loading).rejects.toThrow('enough')
+    expect(engine.status()).toMatchObject({ memory: { usedBytes: 0 }, srs: [] })
+    expect(machine.log.at(-1)).toBe('forget winning-2k')
+    await engine.close()
+  })
+
+  test('is refused if the inputs that came while it loaded leave no room to keep it', async () => {
+    const machine = new FakeMachine({ unitMs: 5 })
+    const inputBytes = windowRequest().vanillaProofs.reduce((sum, { length }) => sum + length, 0)
+    // Beside what is to be kept one job fits with its input, and no second input.
+    const [kept, other] = (['winning-2k', 'wpost-2k'] as const).map((circuitId) =>
+      neededBytes(estimateCircuit(circuitSize(circuitId) as CircuitSize, { totalBytes: 2 ** 27, threads: 2 })),
+    )
+    const totalBytes = (kept as number) + (other as number) + inputBytes
+    const engine = await machine.engine({ memory: { totalBytes }, cpu: { threads: 2 } })
+    const loading = proverErrorOf(() => engine.preload('winning-2k'))
+    const jobs = [engine.prove(windowRequest()), engine.prove(windowRequest())]
+    expect(await loading).toBeInstanceOf(QueueFullError)
+    await Promise.all(jobs)
+    await engine.preload('winning-2k')
+    expect((await engine.prove(windowRequest())).verified).toBe(true)
+    await engine.close()
+    expectFreed(machine, engine)
   })
 
   test('five jobs that start cold together load their parameters once; a failed load fails them all, and is tried anew', async () => {
