@@ -1,4 +1,5 @@
 /** Exclusive prefix sums of u32 values on the device: blocks of 1,024, level by level. */
+import { BufferSet } from '../buffer-set.ts'
 import type { Commands } from '../commands.ts'
 import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
@@ -30,23 +31,29 @@ export function scanBytes(count: number): number {
 
 /** Buffers of the upper levels for scans of up to `count` values. */
 export class Scan {
-  readonly #gpu: Gpu
+  readonly #set: BufferSet
   /** Of each level: its blocks' totals, and their prefix sums. */
   readonly #levels: readonly { readonly totals: GPUBuffer; readonly offsets: GPUBuffer }[]
 
-  private constructor(gpu: Gpu, levels: readonly { readonly totals: GPUBuffer; readonly offsets: GPUBuffer }[]) {
-    this.#gpu = gpu
+  private constructor(set: BufferSet, levels: readonly { readonly totals: GPUBuffer; readonly offsets: GPUBuffer }[]) {
+    this.#set = set
     this.#levels = levels
   }
 
   static async create(gpu: Gpu, count: number): Promise<Scan> {
     const levels: { totals: GPUBuffer; offsets: GPUBuffer }[] = []
-    for (let blocks = Math.ceil(count / BLOCK); ; blocks = Math.ceil(blocks / BLOCK)) {
-      levels.push({
-        totals: await gpu.allocate(4 * blocks, 'block totals'),
-        offsets: await gpu.allocate(4 * blocks, 'block offsets'),
-      })
-      if (blocks === 1) return new Scan(gpu, levels)
+    const set = new BufferSet(gpu)
+    try {
+      for (let blocks = Math.ceil(count / BLOCK); ; blocks = Math.ceil(blocks / BLOCK)) {
+        levels.push({
+          totals: await set.allocate(4 * blocks, 'block totals'),
+          offsets: await set.allocate(4 * blocks, 'block offsets'),
+        })
+        if (blocks === 1) return new Scan(set, levels)
+      }
+    } catch (error) {
+      set.release()
+      throw error
     }
   }
 
@@ -61,9 +68,6 @@ export class Scan {
   }
 
   release(): void {
-    for (const { totals, offsets } of this.#levels) {
-      this.#gpu.release(totals)
-      this.#gpu.release(offsets)
-    }
+    this.#set.release()
   }
 }

@@ -32,13 +32,17 @@ export async function powersOf(
   await gpu.prepare([powersKernel])
   const squares = await gpu.allocate(words.byteLength, 'squares')
   try {
-    const powers = await gpu.allocate(count * ELEMENT_BYTES, label)
     await gpu.upload(squares, 0, new Uint8Array(words.buffer))
-    await gpu
-      .commands(label)
-      .dispatch(powersKernel, { buffers: [squares, powers], params: [count, bits], workgroups: Math.ceil(count / 64) })
-      .submit()
-    return powers
+    const powers = await gpu.allocate(count * ELEMENT_BYTES, label)
+    try {
+      const workgroups = Math.ceil(count / 64)
+      const dispatch = { buffers: [squares, powers], params: [count, bits], workgroups }
+      await gpu.commands(label).dispatch(powersKernel, dispatch).submit()
+      return powers
+    } catch (error) {
+      gpu.release(powers)
+      throw error
+    }
   } finally {
     gpu.release(squares)
   }
