@@ -111,9 +111,14 @@ export class GpuPool {
     return this.#usable.filter(({ serving, wanted }) => serving || !wanted).length
   }
 
-  /** Partitions of this kind that devices, or their stand-in, would work on at once. */
+  /**
+   * Partitions of this kind that devices, or their stand-in, would work on at once; one where no device is left for it, which asks for
+   * a device and is refused.
+   */
   free(claim: ClaimKind, role: DeviceRole = 'device'): number {
-    const counts = (role === 'device' ? this.#usable : this.#of(role)).map((device) => {
+    const devices = role === 'device' ? this.#usable : this.#of(role)
+    if (!devices.some((device) => device.left && device.reaches(claim))) return 1
+    const counts = devices.map((device) => {
       if (!device.wanted) return 1
       return device.serving && device.reaches(claim) ? device.seats.roomFor(claim) : 0
     })
@@ -227,7 +232,7 @@ export class GpuPool {
     }
     if (device.left) return
     this.#refuseHopeless()
-    if (!this.#left(device.role)) this.#observer.availabilityChanged()
+    this.#observer.availabilityChanged()
   }
 
   /** With no device left that could do it a claim would wait for ever. */
@@ -274,13 +279,11 @@ export class GpuPool {
    * that somebody waits for who goes before is nobody else's, however well it would fit: those who need more room would never get it.
    */
   #deviceFor({ claim, role }: Waiter, passed: readonly Waiter[]): PooledDevice | undefined {
-    const able = this.#of(role).filter((device) => device.reaches(claim))
-    const large = able.filter((device) => device.left && !device.isTooSmall(claim))
-    const enough = large.length > 0 ? large : able
+    const enough = this.#enough(claim, role)
     const others = enough.filter(({ serving, ordinal }) => serving && ordinal !== claim.avoid)
     const free = (others.length > 0 ? others : enough).filter((device) => {
       const kind = device.serving ? device.seats.kindFor(claim) : undefined
-      return kind === 'urgent' || (kind === 'normal' && !passed.some((waiter) => waitsFor(waiter, device)))
+      return kind === 'urgent' || (kind === 'normal' && !passed.some((waiter) => this.#waitsFor(waiter, device)))
     })
     const [first, ...rest] = free
     return rest.reduce(
@@ -288,8 +291,15 @@ export class GpuPool {
       first,
     )
   }
-}
 
-function waitsFor({ role, claim }: Waiter, device: PooledDevice): boolean {
-  return role === device.role && claim.avoid !== device.ordinal && device.reaches(claim)
+  /** Devices that are large enough for a claim; where none is left, those whose memory did not suffice. */
+  #enough(claim: ClaimKind, role: DeviceRole): PooledDevice[] {
+    const able = this.#of(role).filter((device) => device.reaches(claim))
+    const large = able.filter((device) => device.left && !device.isTooSmall(claim))
+    return large.length > 0 ? large : able
+  }
+
+  #waitsFor({ role, claim }: Waiter, device: PooledDevice): boolean {
+    return claim.avoid !== device.ordinal && this.#enough(claim, role).includes(device)
+  }
 }

@@ -98,6 +98,21 @@ describe('case 18: a device runs out of memory', () => {
     expect(placed).toEqual(['winning-2k 0'])
     await outcome(engine.close())
   })
+
+  test('the smaller one is not kept free for those who wait for the larger one', async () => {
+    const machine = outOfMemory(new FakeMachine({ devices: 2 }), 1)
+    const engine = await value(machine.engine({ synthesis: { concurrency: 8, lookahead: 8 } }))
+    const high = { ...winningRequest(), priority: 'high' } as const
+    await value(engine.prove(high))
+    const placed = placements(engine)
+    // Those go first: one works on the larger device, one gets ready there, and four wait for it.
+    const large = Array.from({ length: 6 }, () => engine.prove(high))
+    await value(Promise.all([...large, engine.prove({ ...windowRequest(), priority: 'low' })]))
+    expect(placed).toHaveLength(7)
+    expect(placed.filter((where) => where.startsWith('winning'))).toEqual(Array(6).fill('winning-2k 1'))
+    expect(placed.slice(0, 3)).toContain('wpost-2k 0')
+    await outcome(engine.close())
+  })
 })
 
 describe('case 21: devices of different size', () => {

@@ -108,13 +108,13 @@ describe('parameters that do not load', () => {
 })
 
 describe('a device that fails again and again', () => {
-  test('is quarantined, tried again later, and serves then', async () => {
+  test.each([1, 0])('is quarantined, tried again later, and serves then; lookahead %i', async (lookahead) => {
     const machine = new FakeMachine()
     for (let nth = 1; nth <= 4; nth++) machine.fail('prove', nth, { kind: 'die' })
-    const engine = await value(machine.engine())
+    const engine = await value(machine.engine({ synthesis: { lookahead } }))
     const states: string[] = []
     engine.on('gpu', ({ state }) => states.push(state))
-    for (const code of ['ERR_WORKER_EXITED', 'ERR_GPU_UNAVAILABLE']) {
+    for (const code of ['ERR_WORKER_EXITED', 'ERR_GPU_UNAVAILABLE', 'ERR_GPU_UNAVAILABLE']) {
       const failed = await outcome(engine.prove(windowRequest()))
       expect(failed).toMatchObject({ status: 'rejected', reason: { code } })
     }
