@@ -7,7 +7,6 @@ import type { ClaimKind } from '../device/device-claims.ts'
 import type { DeviceCircuit, DeviceClient, PointResidency } from '../device/device-client.ts'
 import type { DeviceInfo } from '../device/device-spec.ts'
 import type { DeviceRole } from '../device/gpu-pool.ts'
-import { watchStall } from '../device/stall-watch.ts'
 import { BudgetExceededError, type ProverError, UnsupportedProofError } from '../errors.ts'
 import type { ParametersLocation, ReadRun } from '../params/parameters-location.ts'
 import { type SrsEntryStatus, SrsStore, type SrsStoreEvent } from '../srs/srs-store.ts'
@@ -16,18 +15,16 @@ import { type CircuitUse, type Kept, type LoadedCircuit, PartitionUse } from './
 import { deviceRoom } from './device-room.ts'
 import { type CircuitEstimate, estimateCircuit, type Machine, neededBytes, partitionBytes } from './estimates.ts'
 import type { gpuMemoryRefusal } from './gpu-memory.ts'
+import { type LoadWatch, loadOnto, loadOntoAll } from './load-circuit.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 import { PartitionMemory } from './partition-memory.ts'
 import { Residency, type ResidentRow } from './residency.ts'
 
-export interface CircuitsOptions {
+export interface CircuitsOptions extends LoadWatch {
   readonly budget: MemoryBudget
   /** Of the CPU device. */
   readonly threads: number
   readonly evictionMinIdleMs: number
-  readonly now: () => number
-  /** A device that reports nothing for so long while it loads hangs, and is ended; after half of that it is told of. */
-  readonly stallMs: number
   /** Whether any partition is being worked on. */
   readonly busy: () => boolean
   /** Finds a circuit's parameter files. */
@@ -41,8 +38,6 @@ export interface CircuitsOptions {
   readonly standIn?: (() => DeviceInfo | undefined) | undefined
   readonly clients: () => readonly DeviceClient[]
   readonly onEvent: (event: SrsStoreEvent) => void
-  /** Something for the log that is no reason to fail. */
-  readonly onNote?: ((message: string) => void) | undefined
 }
 
 export class Circuits {
@@ -375,46 +370,17 @@ export class Circuits {
     }
     const { log2Domain } = circuitSize(circuitId) as CircuitSize
     const clients = this.#options.clients().filter(({ info }) => info.maxLog2Domain >= log2Domain)
-    const shares = clients.map(() => 0)
-    // The first that fails stops the others: what they have loaded by then nobody would give up.
-    const stop = new AbortController()
-    const signal = AbortSignal.any([run.signal, stop.signal])
-    const loads = clients.map(async (client, k) => {
-      const unit = (share: number): void => {
-        shares[k] = share
-        run.unit(Math.min(...shares))
-      }
-      try {
-        await this.#warm(client, circuit, { ...run, signal, unit })
-      } catch (error) {
-        stop.abort(error)
-        throw error
-      }
-    })
-    await Promise.allSettled(loads)
-    if (signal.aborted) {
+    try {
+      await loadOntoAll(clients, run, (client, own) => this.#warm(client, circuit, own))
+    } catch (error) {
       await release()
-      throw signal.reason
+      throw error
     }
     return { location, bytes: residentBytes, development: location.development, release }
   }
 
-  /** Loads a circuit onto one device, which is ended if it hangs. */
-  async #warm(client: DeviceClient, circuit: DeviceCircuit, { signal, unit, stalled }: ReadRun): Promise<void> {
-    const { now, stallMs, onNote } = this.#options
-    let heardAt = now()
-    const loading = { silentMs: (): number => now() - heardAt }
-    // A file that does not answer fails the load before the device is taken to hang.
-    using _told = watchStall(loading, stallMs / 2, (silentMs) => stalled?.(silentMs, circuit.parameters.paramsFile))
-    using _ended = watchStall(loading, stallMs, () => void client.close())
-    const points = await client.warm(circuit, {
-      signal,
-      onNote,
-      onProgress: (share) => {
-        heardAt = now()
-        unit(share)
-      },
-    })
+  async #warm(client: DeviceClient, circuit: DeviceCircuit, run: ReadRun): Promise<void> {
+    const points = await loadOnto(client, circuit, run, this.#options)
     if (points !== undefined) this.#points.set(circuit.circuitId, points)
   }
 }
