@@ -27,7 +27,7 @@ export function bytesDigest(bytes: Uint8Array): string {
  */
 export async function handleDigest(handle: FileHandle, file: string, run: ReadRun): Promise<string> {
   const hash = createHash('blake2b512')
-  const { size } = await handle.stat()
+  const { size } = await answered(file, handle.stat(), { signal: run.signal, limitMs: run.answerMs })
   const buffer = new Uint8Array(Math.min(CHUNK_BYTES, Math.max(size, 1)))
   for (let at = 0; ; ) {
     run.signal.throwIfAborted()
