@@ -2,7 +2,7 @@
  * One partition on the device: z (public inputs and aux, plain integers), from the compact witness; then the rows a and b, which the
  * quotient turns into h. Nothing of it is ever read back.
  *
- * Of a large circuit each of z, a, b takes 4 GiB, and the quotient a third polynomial. Where that is more than the memory allowed, z gives way
+ * Of a large circuit each of z, a, b takes 4 GiB, and the quotient a third polynomial. There, and wherever memory is short, z gives way
  * meanwhile and is made anew from the compact witness, which stays on the device and is a hundredth of it.
  */
 import type { CompactWitness } from '../../circuit/shape.ts'
@@ -14,7 +14,7 @@ import { ELEMENT_BYTES, Elements } from '../elements.ts'
 import type { Gpu } from '../gpu.ts'
 import { UnitStream } from '../unit-stream.ts'
 import { deriveSteps, rowSteps, type StepSource, scatterSteps, totalWork, type WitnessBuffers } from './assign-steps.ts'
-import { UNIT_BYTES } from './assignment-bytes.ts'
+import { givesWay } from './assignment-bytes.ts'
 import type { GpuShape } from './gpu-shape.ts'
 
 export interface QueryScalars {
@@ -133,7 +133,7 @@ export class GpuAssignment implements Assignment {
     if (this.#rows === undefined) throw new Error('The quotient of an assignment is computed once.')
     const { a, b } = this.#rows
     const gpu = this.#gpu
-    const gaveWay = gpu.usedBytes + a.count * ELEMENT_BYTES + UNIT_BYTES > gpu.plannedBytes
+    const gaveWay = givesWay(a.count * ELEMENT_BYTES, gpu)
     if (gaveWay) {
       this.#assigned.release()
       this.#z = undefined
