@@ -3,9 +3,10 @@ import type { Circuits } from '../budget/circuits.ts'
 import type { MemoryBudget } from '../budget/memory-budget.ts'
 import type { GpuPool } from '../device/gpu-pool.ts'
 import type { GpuUnavailableError } from '../errors.ts'
-import type { GuardedEmitter, StallPhase } from '../events.ts'
+import type { EventName, EventPayload, GuardedEmitter, StallPhase } from '../events.ts'
 import type { Logger } from '../logger.ts'
 import type { Synthesizer } from '../synthesis/synthesis-pool.ts'
+import type { Job } from './job.ts'
 import type { JobDesk } from './job-desk.ts'
 import type { PartitionSteps } from './prove-partition.ts'
 import type { SynthesisScheduler } from './synthesis-scheduler.ts'
@@ -35,6 +36,10 @@ const STALLS: Readonly<Record<StallPhase, string>> = {
 
 export function reportedSteps(sources: StepSources): PartitionSteps {
   const { scheduler, circuits, synthesizer, budget, events, logger, pool, desk, stallMs, fallback, witnesses } = sources
+  /** Work that was given up may go on for a while after its job's outcome: of that nothing is told. */
+  const tell = <E extends EventName>(event: E, { ended }: Job, ...payload: EventPayload<E>): void => {
+    if (!ended) events.emit(event, ...payload)
+  }
   return {
     scheduler,
     circuits,
@@ -51,18 +56,18 @@ export function reportedSteps(sources: StepSources): PartitionSteps {
       desk.started(job)
     },
     memory({ job }, state, requestedBytes) {
-      events.emit('memory', { state, job: job.ref, requestedBytes, availableBytes: budget.availableBytes })
+      tell('memory', job, { state, job: job.ref, requestedBytes, availableBytes: budget.availableBytes })
     },
     retry({ job, index }, attempt, error) {
       logger.warn({ jobId: job.id, partition: index, attempt, err: error }, 'partition is tried again')
-      events.emit('retry', { job: job.ref, index, attempt, error })
+      tell('retry', job, { job: job.ref, index, attempt, error })
     },
     fellBack({ job, index }, error) {
       logger.warn({ jobId: job.id, partition: index, err: error }, 'partition goes to the CPU device')
-      events.emit('fallback', { job: job.ref, index, error })
+      tell('fallback', job, { job: job.ref, index, error })
     },
     placed({ job, index }) {
-      if (fallback !== undefined) events.emit('fallback', { job: job.ref, index, error: fallback })
+      if (fallback !== undefined) tell('fallback', job, { job: job.ref, index, error: fallback })
     },
     progressed({ job }) {
       desk.meter(job)?.update()
@@ -70,7 +75,7 @@ export function reportedSteps(sources: StepSources): PartitionSteps {
     stalled({ job, index, gpu }, phase, silentMs, file) {
       const where = { ...(phase === 'gpu' && gpu !== undefined && { gpu }), ...(file !== undefined && { file }) }
       logger.error({ jobId: job.id, partition: index, phase, ...where, silentMs }, STALLS[phase])
-      events.emit('stalled', { job: job.ref, index, phase, ...where, silentMs })
+      tell('stalled', job, { job: job.ref, index, phase, ...where, silentMs })
     },
     verified({ gpu }) {
       if (gpu !== undefined) pool().verified(gpu)
@@ -80,11 +85,11 @@ export function reportedSteps(sources: StepSources): PartitionSteps {
       partition.avoid = gpu
       pool().verifyFailed(gpu, job.circuitId)
       logger.error({ jobId: job.id, partition: index, gpu }, 'a finished proof does not verify')
-      events.emit('verifyFailed', { job: job.ref, index, gpu })
+      tell('verifyFailed', job, { job: job.ref, index, gpu })
     },
     diagnosed({ job, index }, diagnosis) {
       logger.error({ jobId: job.id, partition: index, ...diagnosis }, 'a proof that did not verify was made anew')
-      events.emit('diagnosed', { job: job.ref, index, ...diagnosis })
+      tell('diagnosed', job, { job: job.ref, index, ...diagnosis })
     },
   }
 }

@@ -30,6 +30,22 @@ describe('scenario 34: a device that hangs', () => {
     expect(machine.open).toBe(0)
   })
 
+  test('is ended also if its job was given up meanwhile, of which nothing is told any more', async () => {
+    const machine = new FakeMachine().fail('prove', 1, { kind: 'deaf', ms: 60_000 })
+    const engine = await value(machine.engine({}, { stallMs: 500 }))
+    const told: string[] = []
+    for (const name of ['stalled', 'cancelled'] as const) engine.on(name, () => told.push(name))
+    const abort = new AbortController()
+    const proving = outcome(engine.prove(windowRequest(), { signal: abort.signal }))
+    await until(() => machine.running.prove === 1)
+    abort.abort('enough')
+    expect(await proving).toMatchObject({ reason: 'enough' })
+    await until(() => engine.status().gpus[0]?.generation === 2)
+    expect(told).toEqual(['cancelled'])
+    await outcome(engine.close())
+    expect(machine.open).toBe(0)
+  })
+
   test('is not one whose main thread stood still', async () => {
     let [silentMs, stalled] = [0, 0]
     const device = { silentMs: () => silentMs }
