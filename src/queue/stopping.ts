@@ -9,8 +9,8 @@ import type { Outcome, Ticket } from './ticket.ts'
  */
 export const ABORT_GRACE_MS = 120
 
-/** The longest delay that a timer takes. */
-const MAX_TIMER_MS = 2 ** 31 - 1
+/** Timers run by a clock that nobody sets, and that stands still while a machine sleeps; deadlines are of the one on the wall. */
+const CLOCK_CHECK_MS = 10_000
 
 /** How a job ends that was stopped: by a partition's failure or its deadline, or by those who wanted it. */
 export function stopped({ job, cancelled }: Ticket): Outcome {
@@ -26,7 +26,7 @@ export function armDeadline(job: Job): () => void {
   const arm = (): void => {
     const leftMs = deadlineMs - Date.now()
     if (leftMs > 0) {
-      timer = setTimeout(arm, Math.min(leftMs, MAX_TIMER_MS))
+      timer = setTimeout(arm, Math.min(leftMs, CLOCK_CHECK_MS))
       return
     }
     const deadline = new Date(deadlineMs).toISOString()

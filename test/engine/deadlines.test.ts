@@ -1,5 +1,5 @@
 /** Deadlines in every phase and ahead of time, on fake devices and a fake clock. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { DeadlineExceededError } from '../../src/errors.ts'
 import { FakeMachine, type Operation, recordEvents } from '../support/fake-device.ts'
 import { advance, outcome, until, useFakeTime, value } from '../support/fake-time.ts'
@@ -44,6 +44,19 @@ describe('scenario 29: a deadline that passes', () => {
     expect(machine.calls('synthesize')).toBe(1)
     await outcome(first)
     await outcome(engine.close())
+  })
+
+  test('because the clock was set, or the machine slept, is noticed soon', async () => {
+    const machine = new FakeMachine().fail('prove', 1, { kind: 'hang' })
+    const engine = await value(machine.engine())
+    const deadline = new Date(Date.now() + 3_600_000)
+    const proving = outcome(engine.prove({ ...windowRequest(), deadline }), 100)
+    await until(() => machine.running.prove === 1)
+    vi.setSystemTime(deadline)
+    expect(await proving).toMatchObject({ reason: { code: 'ERR_DEADLINE_EXCEEDED' } })
+    expect(Date.now() - deadline.getTime()).toBeLessThan(11_000)
+    await outcome(engine.close())
+    expect(machine.open).toBe(0)
   })
 
   test('that has passed already is refused', async () => {
