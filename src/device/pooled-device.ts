@@ -8,12 +8,15 @@
  *     idle, proving, lost → quarantined → starting …
  */
 import type { CircuitId } from '../circuit/circuit-id.ts'
-import { type ProverError, toErrorObject } from '../errors.ts'
+import { GpuUnavailableError, type ProverError, toErrorObject } from '../errors.ts'
 import type { Claim, ClaimKind } from './device-claims.ts'
 import type { DeviceClient } from './device-client.ts'
 import { DeviceHealth } from './device-health.ts'
 import type { DeviceInfo } from './device-spec.ts'
 import { Seats } from './seats.ts'
+
+/** A driver that hangs after a reset never answers; compiling and testing all of its kernels takes a slow one a minute. */
+const START_LIMIT_MS = 300_000
 
 /** How one device is started, anew after each death. */
 export interface DeviceSlot {
@@ -254,8 +257,9 @@ export class PooledDevice {
     const start = {}
     const { closing } = this.#owner
     this.#latestStart = start
+    using limit = startLimit(closing)
     try {
-      const client = await this.slot.start(closing)
+      const client = await this.slot.start(limit.signal)
       // Quarantined meanwhile: what comes after that starts a device of its own.
       if (closing.aborted || this.#latestStart !== start) return await client.close()
       this.#client = client
@@ -308,5 +312,23 @@ export class PooledDevice {
     this.#state = state
     this.#reason = reason
     this.#owner.changed(this, state, reason)
+  }
+}
+
+/** Aborts when the pool closes, or when a device takes too long to start. */
+function startLimit(closing: AbortSignal): Disposable & { readonly signal: AbortSignal } {
+  const controller = new AbortController()
+  const close = (): void => controller.abort(closing.reason)
+  const late = (): void =>
+    controller.abort(new GpuUnavailableError(`it did not start within ${START_LIMIT_MS / 1000} s`))
+  const timer = setTimeout(late, START_LIMIT_MS)
+  closing.addEventListener('abort', close, { once: true })
+  if (closing.aborted) close()
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]() {
+      clearTimeout(timer)
+      closing.removeEventListener('abort', close)
+    },
   }
 }

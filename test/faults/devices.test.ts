@@ -143,6 +143,18 @@ describe('a device that fails again and again', () => {
     expect(machine.open).toBe(0)
   })
 
+  test('is quarantined where it hangs while it is started again; who waits for it is told', async () => {
+    const machine = new FakeMachine().fail('prove', 1, { kind: 'die' }).fail('start', 2, { kind: 'hang' })
+    const engine = await value(machine.engine())
+    const waiting = await outcome(engine.prove(windowRequest()), 1000)
+    expect(waiting).toMatchObject({ reason: { code: 'ERR_GPU_UNAVAILABLE' } })
+    expect(engine.status().gpus).toMatchObject([{ state: 'quarantined', reason: 'it did not start within 300 s' }])
+    await advance(QUARANTINE_MS + 100, 1000)
+    expect((await outcome(engine.prove(windowRequest()))).status).toBe('fulfilled')
+    await outcome(engine.close())
+    expect(machine.open).toBe(0)
+  })
+
   test('leaves the work to the other', async () => {
     const machine = new FakeMachine({ devices: 2 })
     const engine = await value(machine.engine({ synthesis: { concurrency: 2 } }))
