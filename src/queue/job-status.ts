@@ -65,23 +65,24 @@ const zeroes = (): Record<ProofKind, number> => ({
 
 export function jobStatus(job: Job, fraction: number): JobStatus {
   const { ref, state, priority, deadline, error, partitions, clock, createdAt } = job
-  return {
+  // Ten thousand queued jobs are as many rows: no object is made only to be spread into them.
+  const row: { -readonly [Key in keyof JobStatus]: JobStatus[Key] } = {
     job: ref,
     state,
     priority,
-    ...(deadline !== undefined && { deadline }),
     fraction,
-    ...(ProverError.is(error) && { errorCode: error.code }),
     startedMsAgo: clock.now() - createdAt,
     total: partitions.length,
-    partitions:
-      state === 'queued'
-        ? []
-        : partitions.map(({ index, state, synthesisMs, gpuMs }) => ({
-            index,
-            state,
-            ...(synthesisMs !== undefined && { synthesisMs }),
-            ...(gpuMs !== undefined && { gpuMs }),
-          })),
+    partitions: [],
   }
+  if (deadline !== undefined) row.deadline = deadline
+  if (ProverError.is(error)) row.errorCode = error.code
+  if (state === 'queued') return row
+  row.partitions = partitions.map(({ index, state, synthesisMs, gpuMs }) => ({
+    index,
+    state,
+    ...(synthesisMs !== undefined && { synthesisMs }),
+    ...(gpuMs !== undefined && { gpuMs }),
+  }))
+  return row
 }
