@@ -17,8 +17,6 @@ struct BucketParams {
 @group(0) @binding(3) var<storage, read_write> blocks: array<u32>;
 @group(0) @binding(4) var<uniform> params: BucketParams;
 
-var<workgroup> partial: array<u32, 256>;
-
 fn pairs_of(bucket: u32) -> u32 {
   if (bucket >= params.buckets) { return 0u; }
   if (params.initial == 1u) { return counts[params.first + bucket]; }
@@ -35,20 +33,11 @@ fn bucket_scan(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups)
     own[k] = total;
     total += pairs_of(base + k);
   }
-  partial[local] = total;
-  workgroupBarrier();
-  for (var step = 1u; step < 256u; step <<= 1u) {
-    var before = 0u;
-    if (local >= step) { before = partial[local - step]; }
-    workgroupBarrier();
-    partial[local] += before;
-    workgroupBarrier();
-  }
-  let offset = partial[local] - total;
+  let offset = before_in_block(local, total);
   for (var k = 0u; k < 4u; k++) {
     if (base + k < params.buckets) { sums[base + k] = offset + own[k]; }
   }
-  if (local == 255u && block * 1024u < params.buckets) { blocks[block] = partial[255]; }
+  if (local == 255u && block * 1024u < params.buckets) { blocks[block] = offset + total; }
 }
 
 @compute @workgroup_size(256)

@@ -7,8 +7,6 @@ struct ScanParams { count: u32 }
 @group(0) @binding(2) var<storage, read_write> block_total: array<u32>;
 @group(0) @binding(3) var<uniform> params: ScanParams;
 
-var<workgroup> partial: array<u32, 256>;
-
 @compute @workgroup_size(256)
 fn scan_blocks(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let block = workgroup_number(group, groups);
@@ -19,18 +17,9 @@ fn scan_blocks(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups)
     own[k] = total;
     if (base + k < params.count) { total += values[base + k]; }
   }
-  partial[local] = total;
-  workgroupBarrier();
-  for (var step = 1u; step < 256u; step <<= 1u) {
-    var before = 0u;
-    if (local >= step) { before = partial[local - step]; }
-    workgroupBarrier();
-    partial[local] += before;
-    workgroupBarrier();
-  }
-  let offset = partial[local] - total;
+  let offset = before_in_block(local, total);
   for (var k = 0u; k < 4u; k++) {
     if (base + k < params.count) { sums[base + k] = offset + own[k]; }
   }
-  if (local == 255u && block * 1024u < params.count) { block_total[block] = partial[255]; }
+  if (local == 255u && block * 1024u < params.count) { block_total[block] = offset + total; }
 }

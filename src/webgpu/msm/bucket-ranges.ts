@@ -4,14 +4,12 @@ import type { BufferSet } from '../buffer-set.ts'
 import type { Commands } from '../commands.ts'
 import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
-import { SCAN_KERNELS, Scan } from './scan.ts'
-
-const BLOCK = 1024
+import { BLOCK, SCAN_KERNELS, Scan } from './scan.ts'
 
 const kernel = (name: string, entry: string): Kernel => ({
   name,
   fields: [],
-  parts: ['invocation.wgsl', 'msm/after-round.wgsl', 'msm/bucket-ranges.wgsl'],
+  parts: ['invocation.wgsl', 'msm/after-round.wgsl', 'msm/block-scan.wgsl', 'msm/bucket-ranges.wgsl'],
   entry,
   bindings: ['read', 'read_write', 'read_write', 'read_write', 'uniform'],
 })

@@ -4,12 +4,13 @@ import type { Commands } from '../commands.ts'
 import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
 
-const BLOCK = 1024
+/** Values that a workgroup scans. */
+export const BLOCK = 1024
 
 const scanKernel: Kernel = {
   name: 'scan',
   fields: [],
-  parts: ['invocation.wgsl', 'msm/scan.wgsl'],
+  parts: ['invocation.wgsl', 'msm/block-scan.wgsl', 'msm/scan.wgsl'],
   entry: 'scan_blocks',
   bindings: ['read', 'read_write', 'read_write', 'uniform'],
 }
