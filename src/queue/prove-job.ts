@@ -2,7 +2,8 @@
 import { ProverError } from '../errors.ts'
 import type { PartitionInput } from '../synthesis/partition-input.ts'
 import type { Job } from './job.ts'
-import { type PartitionSteps, type ProvedPartition, provePartition } from './prove-partition.ts'
+import type { PartitionSteps } from './partition-steps.ts'
+import { type ProvedPartition, provePartition } from './prove-partition.ts'
 
 /**
  * Proves partitions; if one fails for good, the others are stopped.

@@ -8,7 +8,7 @@ import type { Logger } from '../logger.ts'
 import type { Synthesizer } from '../synthesis/synthesis-pool.ts'
 import type { Job } from './job.ts'
 import type { JobDesk } from './job-desk.ts'
-import type { PartitionSteps } from './prove-partition.ts'
+import type { PartitionSteps } from './partition-steps.ts'
 import type { SynthesisScheduler } from './synthesis-scheduler.ts'
 
 export interface StepSources {

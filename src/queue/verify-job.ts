@@ -8,7 +8,8 @@ import { asError, ProofInvalidError, type ProverError, SrsUnavailableError } fro
 import type { Diagnosis } from '../events.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
 import type { Job, Partition } from './job.ts'
-import { attempts, type PartitionSteps, type ProvedPartition } from './prove-partition.ts'
+import { attempts, type PartitionSteps } from './partition-steps.ts'
+import type { ProvedPartition } from './prove-partition.ts'
 
 /** A second proof of a partition that does not hold is no passing fault. */
 const MAX_FAILURES = 2
