@@ -2,23 +2,13 @@
  * One scenario with the built package, in a process of its own that must end by itself: `node engine-child.js NAME PARAMETERS VECTORS`.
  * Prints one JSON object.
  */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Engine, ProverError, verifyProof } from '../../dist/index.js'
+import { recordedWindow } from './child-request.js'
 
 const [, , scenario, parameterCache, vectors] = process.argv
-const { registered_proof, miner_id, randomness, sectors } = JSON.parse(
-  readFileSync(join(vectors, 'request.json'), 'utf8'),
-)
-const request = {
-  kind: 'window-post',
-  registeredProof: registered_proof,
-  minerId: BigInt(miner_id),
-  partitionIndex: 0,
-  randomness: Buffer.from(randomness, 'hex'),
-  vanillaProofs: sectors.map(({ vanilla }) => new Uint8Array(readFileSync(join(vectors, vanilla)))),
-}
+const request = recordedWindow(vectors)
 const options = { parameterCache, allowDevelopmentParameters: true }
 
 /** Ms that a promise takes to settle, and what it rejects with. */

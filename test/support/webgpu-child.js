@@ -2,7 +2,6 @@
  * One scenario with the built package on the software GPU, in a process of its own that must end by itself:
  * `node webgpu-child.js NAME PARAMETERS VECTORS`, with the variables of the driver set. Prints one JSON object.
  */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { WorkerDeviceClient } from '../../dist/device/device-client.js'
 import { planDevices } from '../../dist/device/open-devices.js'
@@ -10,19 +9,10 @@ import { createEngine } from '../../dist/engine.js'
 import { Engine, ProverError } from '../../dist/index.js'
 import { listAdapters } from '../../dist/webgpu/list-adapters.js'
 import { HostTrace, tracedSlot } from '../gpu/trace.js'
+import { recordedWindow } from './child-request.js'
 
 const [, , scenario, parameterCache, vectors] = process.argv
-const { registered_proof, miner_id, randomness, sectors } = JSON.parse(
-  readFileSync(join(vectors, 'request.json'), 'utf8'),
-)
-const request = {
-  kind: 'window-post',
-  registeredProof: registered_proof,
-  minerId: BigInt(miner_id),
-  partitionIndex: 0,
-  randomness: Buffer.from(randomness, 'hex'),
-  vanillaProofs: sectors.map(({ vanilla }) => new Uint8Array(readFileSync(join(vectors, vanilla)))),
-}
+const request = recordedWindow(vectors)
 const options = { parameterCache, allowDevelopmentParameters: true, cpu: { threads: 1 } }
 const gpu = { allowSoftware: true }
 
