@@ -1,5 +1,4 @@
 /** Development parameters: a set-up whose secrets were known to the machine that made it. For tests and trials only. */
-import { randomBytes } from 'node:crypto'
 import { access, constants } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type CircuitId, isCircuitId } from '../circuit/circuit-id.ts'
@@ -12,7 +11,7 @@ import { resolveSetupOptions } from '../options.ts'
 import { makeFolder } from '../params/make-folder.ts'
 import { developmentFileNames } from '../params/published.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
-import type { DevelopmentFiles } from './make-development-parameters.ts'
+import { type DevelopmentFiles, removeFiles, setupSuffix, temporaryFiles } from './files-in-the-making.ts'
 import type { SetupFunctions } from './setup-functions.ts'
 
 export interface DevelopmentSetupOptions {
@@ -79,7 +78,6 @@ export async function setupWith(
     })
   }
   // Loaded only here: an embedder who never makes parameters does not wait for circuits and curves at import.
-  const { removeFiles, temporaryFiles } = await import('./make-development-parameters.ts')
   if (device === 'cpu') await refuseTooLarge(circuitId)
   await makeWritable(directory)
   const names = developmentFileNames(circuitId)
@@ -88,7 +86,7 @@ export async function setupWith(
     vkFile: join(directory, names.vkFile),
     markerFile: join(directory, names.markerFile),
   }
-  const suffix = `${process.pid}-${randomBytes(6).toString('hex')}`
+  const suffix = await setupSuffix()
   const file = workerFile('srs/setup-worker.js')
   const name = `wgzk set-up ${circuitId}`
   // A driver has no place in the caller's process, and a thread that works with one can't be ended.

@@ -1,6 +1,5 @@
 /** The set-up itself, on a given device: draws the secrets, makes the points, writes the three files. */
-import { open, readdir, rename, rm, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { open, rename, writeFile } from 'node:fs/promises'
 import type { CircuitShape } from '../circuit/shape.ts'
 import { wasmSetupScalars } from '../cpu/setup-scalars.ts'
 import type { ProvingDevice, Run } from '../groth16/proving-device.ts'
@@ -9,60 +8,17 @@ import { bytesDigest, rememberDigest } from '../params/digest.ts'
 import { paramsLayout } from '../params/layout.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
 import { requireSpace, withinSpace } from './disk-space.ts'
+import { type DevelopmentFiles, removeAbandonedFiles, removeFiles, temporaryFiles } from './files-in-the-making.ts'
 import { setupFromScalars } from './setup-from-scalars.ts'
 import { drawToxicWaste } from './toxic-waste.ts'
 import { type SetupPoints, type WrittenParameters, writeParameters } from './write-parameters.ts'
-
-/** Paths of what a set-up writes. Survives structured clone. */
-export interface DevelopmentFiles {
-  readonly paramsFile: string
-  readonly vkFile: string
-  readonly markerFile: string
-}
-
-/** Where a file is written before it is whole. The suffix is the set-up's own, so that two never share one. */
-export function temporaryFiles(files: DevelopmentFiles, suffix: string): DevelopmentFiles {
-  return {
-    paramsFile: `${files.paramsFile}.${suffix}.tmp`,
-    vkFile: `${files.vkFile}.${suffix}.tmp`,
-    markerFile: `${files.markerFile}.${suffix}.tmp`,
-  }
-}
-
-export async function removeFiles(files: DevelopmentFiles): Promise<void> {
-  await Promise.all([files.paramsFile, files.vkFile, files.markerFile].map((file) => rm(file, { force: true })))
-}
-
-/**
- * Removes what set-ups of processes that are gone left half made: a killed process can't tidy up, and the files are large. The suffix of a
- * set-up begins with its process' id; one whose id another process has by now stays until that one has ended too.
- */
-export async function removeAbandonedFiles(files: DevelopmentFiles): Promise<void> {
-  for (const file of [files.paramsFile, files.vkFile, files.markerFile]) {
-    const directory = dirname(file)
-    for (const name of await readdir(directory)) {
-      if (!name.startsWith(`${basename(file)}.`)) continue
-      const pid = /\.(\d+)-[0-9a-f]+\.tmp$/.exec(name)?.[1]
-      if (pid !== undefined && !isRunning(Number(pid))) await rm(join(directory, name), { force: true })
-    }
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    // A process of another user can't be signalled, but is there.
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
-  }
-}
 
 /** The scalars are about a tenth of the time. */
 const SCALARS_SHARE = 0.1
 
 /**
  * Makes development parameters. Files appear under their names only when all are whole.
+ * @param suffix of {@link setupSuffix}: names the files that are not whole yet
  * @param toxic a test seam. Left out, fresh secrets are drawn
  * @throws {SrsUnavailableError} there is no room for the files: seen before the work begins, or when it runs out
  * @throws `run.signal.reason` once the signal aborts; nothing is left behind then
@@ -77,7 +33,7 @@ export async function makeDevelopmentParameters(
 ): Promise<void> {
   run.signal.throwIfAborted()
   const temporary = temporaryFiles(files, suffix)
-  await removeAbandonedFiles(files)
+  await removeAbandonedFiles(files, temporary)
   const { fileBytes } = paramsLayout(shape)
   await requireSpace(files.paramsFile, fileBytes)
   try {

@@ -6,7 +6,8 @@ import { CpuDevice } from '../cpu/cpu-device.ts'
 import { asError, GpuUnavailableError, ProverError, UnsupportedProofError } from '../errors.ts'
 import type { ProvingDevice, Run } from '../groth16/proving-device.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
-import { type DevelopmentFiles, makeDevelopmentParameters } from './make-development-parameters.ts'
+import type { DevelopmentFiles } from './files-in-the-making.ts'
+import { makeDevelopmentParameters } from './make-development-parameters.ts'
 
 export interface SetupTask {
   readonly circuitId: CircuitId
