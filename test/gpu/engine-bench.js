@@ -1,11 +1,19 @@
 /**
- * WinningPoSt 32 GiB through `engine.prove`, verification included, on every GPU of the machine: `node test/gpu/engine-bench.js [--idle]`.
- * Warm; with `--idle` also after 60 s without work, when a card has lowered its clocks. Then as many at once as there are GPUs.
+ * WinningPoSt 32 GiB through `engine.prove`, verification included, on every GPU of the machine:
+ *
+ *     node test/gpu/engine-bench.js [--proofs 6] [--idle]
+ *
+ * One after another, warm: each, and how the times of each phase are distributed. Then as many at once as there are GPUs; with `--idle` also
+ * one after 60 s without work, when a card has lowered its clocks.
  */
+import { parseArgs } from 'node:util'
 import { developmentSetup, Engine } from '../../dist/index.js'
 import { winning32Request } from '../support/fixtures.ts'
 import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
 
+const { values } = parseArgs({
+  options: { proofs: { type: 'string', default: '6' }, idle: { type: 'boolean', default: false } },
+})
 const directory = temporaryDirectory()
 const now = () => performance.now()
 let start = now()
@@ -26,19 +34,31 @@ const request = winning32Request()
 const prove = async (label) => {
   start = now()
   const { timings, verified } = await engine.prove(request)
+  const wholeMs = now() - start
   const parts = Object.entries(timings).map(([key, ms]) => `${key} ${ms.toFixed(0)}`)
-  console.log(`${label}: ${(now() - start).toFixed(0)} ms, verified ${verified} (${parts.join(', ')})`)
+  console.log(`${label}: ${wholeMs.toFixed(0)} ms, verified ${verified} (${parts.join(', ')})`)
+  return { wholeMs, ...timings }
+}
+/** Least, median, 90th and 99th of a hundred, and most of each phase. */
+function distribution(rounds) {
+  for (const key of Object.keys(rounds[0])) {
+    const sorted = rounds.map((round) => round[key]).sort((a, b) => a - b)
+    const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))].toFixed(0)
+    console.log(`  ${key}: least ${at(0)}, median ${at(0.5)}, 90 % ${at(0.9)}, 99 % ${at(0.99)}, most ${at(1)} ms`)
+  }
 }
 await prove('first proof')
 await engine.preload('winning-32g')
-for (let i = 0; i < 6; i++) await prove('warm proof')
+const rounds = []
+for (let i = 0; i < Number(values.proofs); i++) rounds.push(await prove('warm proof'))
+distribution(rounds)
 const used = new Set()
 engine.on('partition', ({ state, gpu }) => void (state === 'gpu' && used.add(gpu)))
 start = now()
 const many = 4 * gpus().length
 await Promise.all(Array.from({ length: many }, () => engine.prove(request)))
 console.log(`${many} at once: ${((now() - start) / many).toFixed(0)} ms each, on devices ${[...used].join(' and ')}`)
-if (process.argv.includes('--idle')) {
+if (values.idle) {
   await new Promise((resolve) => setTimeout(resolve, 60_000))
   await prove('after 60 s without work')
 }
