@@ -2,12 +2,12 @@
  * A request of any size through `engine.prove` on a GPU, from a folder that the reference prover's `peer synth` or `peer sector` wrote:
  *
  *     node test/gpu/bench-full.js CIRCUIT --inputs FOLDER|ARCHIVE.tar.xz [--parameters FOLDER] [--rounds 1] [--out FOLDER]
- *         [--trace FILE] [--memory GPU_BYTES] [--binding BYTES] [--software]
+ *         [--trace FILE] [--memory GPU_BYTES] [--binding BYTES] [--software] [--partitions N]
  *
  * Prints the time of each phase, the units of the device, bytes across the bus, most memory of the host's processes and of the device, and
  * CPU time. `--out` gets `proof.hex`, `verifying.vk` and `inputs.json`, which `peer verify KIND --vk … --inputs … --proof …` takes, and
  * `summary.json`; `--trace` a timeline in Chrome's format. Without `--parameters` the device makes development parameters in its memory, and
- * keeps those that `--memory` leaves room for; in a folder that has none, or with `--software`, they are written to a file first.
+ * keeps those that `--memory` leaves room for; `--partitions` stops when so many are done, without a proof. In a folder that has none, or with `--software`, they are written to a file first.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -35,6 +35,7 @@ const { values, positionals } = parseArgs({
     memory: { type: 'string' },
     binding: { type: 'string' },
     software: { type: 'boolean', default: false },
+    partitions: { type: 'string' },
   },
 })
 const [circuitId] = positionals
@@ -79,13 +80,16 @@ function phases(events) {
 }
 
 function report(round, result, wholeMs, events, usage) {
-  const { timings, partitions } = result
-  console.log(`\nround ${round}: ${seconds(wholeMs)}, ${partitions} partitions, verified ${result.verified}`)
-  console.log(
-    `  engine: ${Object.entries(timings)
-      .map(([name, ms]) => `${name} ${ms.toFixed(0)}`)
-      .join(', ')}`,
-  )
+  if (result === undefined) console.log(`\nround ${round}: ${seconds(wholeMs)} until ${values.partitions} were done`)
+  else {
+    const { timings, partitions } = result
+    console.log(`\nround ${round}: ${seconds(wholeMs)}, ${partitions} partitions, verified ${result.verified}`)
+    console.log(
+      `  engine: ${Object.entries(timings)
+        .map(([name, ms]) => `${name} ${ms.toFixed(0)}`)
+        .join(', ')}`,
+    )
+  }
   phases(events)
   console.log(`  device at work between its first and last unit: ${(deviceUse(events) * 100).toFixed(1)} %`)
   const { rssBytes, ownRssBytes, ownCpuSeconds, childCpuSeconds } = usage
@@ -136,13 +140,25 @@ if (made) {
 }
 const request = await time('read the request', async () => peerRequest(folder))
 const rounds = []
+const enough = new Error('enough partitions')
+/** Rejects with {@link enough} when so many partitions are done. */
+function proveSome(count) {
+  const stop = new AbortController()
+  let done = 0
+  engine.on('partition', ({ state }) => {
+    if (state === 'done' && ++done === count) stop.abort(enough)
+  })
+  return engine.prove(request, { signal: stop.signal })
+}
 let result
 for (let round = 1; round <= Number(values.rounds); round++) {
   const trace = new HostTrace(engine, devices)
   usage.restart()
   const from = (performance.timeOrigin + performance.now()) * 1000
   const start = performance.now()
-  result = await engine.prove(request).catch((error) => {
+  const proving = values.partitions === undefined ? engine.prove(request) : proveSome(Number(values.partitions))
+  result = await proving.catch((error) => {
+    if (error === enough) return undefined
     phases(trace.events())
     if (values.trace !== undefined) writeTrace(values.trace, trace.events())
     throw error
@@ -154,11 +170,11 @@ for (let round = 1; round <= Number(values.rounds); round++) {
   report(round, result, wholeMs, own, used)
   const deviceBytes = Math.max(0, ...events.filter(({ ph }) => ph === 'C').map(({ args }) => args.bytes))
   console.log(`  device memory: ${mib(deviceBytes)} at most`)
-  rounds.push({ wholeMs, timings: result.timings, ...used, deviceBytes, steps: totals(own, 'step') })
+  rounds.push({ wholeMs, timings: result?.timings, ...used, deviceBytes, steps: totals(own, 'step') })
   if (values.trace !== undefined) writeTrace(values.trace, own)
 }
 usage.stop()
-if (values.out !== undefined) {
+if (values.out !== undefined && result !== undefined) {
   mkdirSync(values.out, { recursive: true })
   const { publicInputs } = statementOf(request)
   const hex = publicInputs.map((inputs) => inputs.map((input) => Buffer.from(input).toString('hex')))

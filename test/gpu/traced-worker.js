@@ -57,12 +57,15 @@ class Rows {
 }
 
 const UNITS_ROW = 1
+/** What blocks the thread that submits units: nothing is submitted meanwhile, and no end of a unit is seen. */
+const HOST_ROW = 2
 const callRows = new Rows('call', 10)
 /** A range is imported while the one before it is summed. */
 const stepRows = new Rows('step', 100)
 const transferRows = { read: new Rows('read', 200), up: new Rows('up', 300), down: new Rows('down', 400) }
 write({ name: 'process_name', ph: 'M', tid: 0, args: { name: `device ${pid}` } })
 write({ name: 'thread_name', ph: 'M', tid: UNITS_ROW, args: { name: 'units' } })
+write({ name: 'thread_name', ph: 'M', tid: HOST_ROW, args: { name: 'host' } })
 
 function complete(name, cat, tid, start, end, args) {
   write({ name, cat, ph: 'X', tid, ts: wallMicroseconds(start), dur: (end - start) * 1000, args })
@@ -121,8 +124,45 @@ const STEPS = [
   'selfTest',
 ]
 
+/** Of buffers, those that a driver maps one by one; of calls, those that take part of a unit's time. */
+const LARGE_BYTES = 2 ** 24
+const LONG_MS = 2
+/** How often the event loop is looked at. */
+const LOOP_MS = 10
+
+/** Buffers that are made and destroyed, and calls of the driver and turns of the event loop that take long. */
+function watchHost({ device }) {
+  const call = (target, method, about) => {
+    const plain = target[method].bind(target)
+    target[method] = (...args) => {
+      const start = performance.now()
+      const result = plain(...args)
+      const end = performance.now()
+      const { bytes, ...more } = about(...args)
+      if (bytes >= LARGE_BYTES || end - start >= LONG_MS)
+        complete(method, 'host', HOST_ROW, start, end, { bytes, ...more })
+      return result
+    }
+  }
+  const { createBuffer } = device
+  device.createBuffer = (descriptor) => {
+    const buffer = createBuffer.call(device, descriptor)
+    call(buffer, 'destroy', () => ({ label: buffer.label, bytes: buffer.size }))
+    return buffer
+  }
+  call(device, 'createBuffer', ({ label, size }) => ({ label, bytes: size }))
+  call(device.queue, 'submit', () => ({}))
+  let last = performance.now()
+  setInterval(() => {
+    const now = performance.now()
+    if (now - last >= 2 * LOOP_MS) complete('event loop', 'loop', HOST_ROW + 1, last, now, {})
+    last = now
+  }, LOOP_MS).unref()
+}
+
 function watch(device) {
   const { gpu } = device
+  watchHost(gpu)
   for (const step of STEPS) {
     const call = device[step]?.bind(device)
     if (call === undefined) continue
@@ -136,14 +176,12 @@ function watch(device) {
       })
     }
   }
-  let most = 0
   gpu.onUnit = (label, ms) => {
     const end = gpu.lastUnitEnd
     const batch = context.getStore()?.batch
     complete(label, 'unit', UNITS_ROW, end - ms, end, { batch })
-    if (gpu.peakBytes === most) return
-    most = gpu.peakBytes
-    write({ name: 'device memory', ph: 'C', tid: 0, ts: wallMicroseconds(end), args: { bytes: most } })
+    const memory = { bytes: gpu.peakBytes, allocated: gpu.allocatedBytes, used: gpu.usedBytes }
+    write({ name: 'device memory', ph: 'C', tid: 0, ts: wallMicroseconds(end), args: memory })
   }
   for (const [method, rows] of [
     ['upload', transferRows.up],
