@@ -45,6 +45,8 @@ export class Circuits {
   readonly #residency: Residency
   readonly #store: SrsStore<LoadedCircuit>
   readonly #kept = new Map<CircuitId, Kept>()
+  /** Preloads that are about to keep a circuit. */
+  readonly #keeping: CircuitId[] = []
   readonly #points = new Map<CircuitId, PointResidency>()
   readonly #estimates = new Map<string, CircuitEstimate>()
   #gpuRefusal: typeof gpuMemoryRefusal | undefined
@@ -266,6 +268,8 @@ export class Circuits {
       onGrant: (granted) => resident.settle(granted),
     })
     const lease = await this.#store.acquire(circuitId, run)
+    this.#keeping.push(circuitId)
+    const settled = (): unknown => this.#keeping.splice(this.#keeping.indexOf(circuitId), 1)
     try {
       const told = isToKeep() ? await this.#setAside(circuitId, lease.resource, run) : []
       if (isToKeep()) {
@@ -277,12 +281,22 @@ export class Circuits {
         budget.refuseHopeless()
       }
     } catch (error) {
+      settled()
       lease.release()
-      // Devices are not to keep aside what nobody keeps here.
-      if (!this.#kept.has(circuitId)) await this.forget(circuitId)
+      await this.#returnAside(circuitId)
       throw error
     }
+    settled()
     lease.release()
+  }
+
+  /** After a preload that failed: devices are not to keep aside what nobody keeps here, or is about to. */
+  async #returnAside(circuitId: CircuitId): Promise<void> {
+    if (this.#kept.has(circuitId) || this.#keeping.includes(circuitId)) return
+    await this.forget(circuitId)
+    if (this.isWarm(circuitId)) {
+      await Promise.allSettled(this.#options.clients().map((client) => client.returnAside(circuitId)))
+    }
   }
 
   /**

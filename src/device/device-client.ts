@@ -64,8 +64,10 @@ export interface DeviceClient {
   warm(circuit: DeviceCircuit, options: CallOptions): Promise<PointResidency | undefined>
   /** Keeps a GPU busy with small work until the signal aborts or a batch comes; does nothing on a CPU. Never rejects. */
   warmUp(signal: AbortSignal): Promise<void>
-  /** Drops a circuit's shape and parameters. A device that does not answer is ended. */
+  /** Drops a circuit's shape and parameters, and what is set aside for it. A device that does not answer is ended. */
   forget(circuitId: CircuitId): Promise<void>
+  /** Ends what {@link DeviceCircuit.setAside} began, and nothing else: the circuit may be in use. A device that does not answer is ended. */
+  returnAside(circuitId: CircuitId): Promise<void>
   /** Frees the device, ends its threads. Calls in flight reject. Idempotent. */
   close(): Promise<void>
 }
@@ -99,6 +101,7 @@ export type DeviceFunctions = {
   readonly discard: (ids: readonly number[]) => void
   readonly warmUp: (args: undefined, run: Run) => Promise<void>
   readonly forget: (circuitId: CircuitId) => Promise<void>
+  readonly returnAside: (circuitId: CircuitId) => void
   readonly close: () => Promise<void>
 }
 
@@ -216,14 +219,12 @@ export class WorkerDeviceClient implements DeviceClient {
     await this.#link.call('warmUp', undefined, { signal }).catch(() => {})
   }
 
-  async forget(circuitId: CircuitId): Promise<void> {
-    // A device that does not even drop a circuit hangs, and who needs the memory would wait for ever.
-    const timer = setTimeout(() => void this.#link.terminate(), STALL_MS)
-    try {
-      await this.#link.call('forget', circuitId)
-    } finally {
-      clearTimeout(timer)
-    }
+  forget(circuitId: CircuitId): Promise<void> {
+    return this.#orEnd(STALL_MS, this.#link.call('forget', circuitId))
+  }
+
+  returnAside(circuitId: CircuitId): Promise<void> {
+    return this.#orEnd(STALL_MS, this.#link.call('returnAside', circuitId))
   }
 
   close(): Promise<void> {
@@ -232,14 +233,22 @@ export class WorkerDeviceClient implements DeviceClient {
   }
 
   async #close(): Promise<void> {
-    const timer = setTimeout(() => void this.#link.terminate(), CLOSE_LIMIT_MS)
     try {
-      await this.#link.call('close', undefined as never)
+      await this.#orEnd(CLOSE_LIMIT_MS, this.#link.call('close', undefined as never))
     } catch {
       // It died on the way, or was ended: gone is what was asked for.
     }
-    clearTimeout(timer)
     await this.#link.terminate()
+  }
+
+  /** A device that does not even drop a circuit hangs: who needs the memory, or waits for its end, would wait for ever. */
+  async #orEnd<T>(limitMs: number, call: Promise<T>): Promise<T> {
+    const timer = setTimeout(() => void this.#link.terminate(), limitMs)
+    try {
+      return await call
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   async #send(id: number, bytes: Uint8Array, { signal }: CallOptions): Promise<void> {

@@ -75,7 +75,7 @@ class DeviceHost {
   readonly #circuits = new OpenCircuits((circuit, run) => this.#openCircuit(circuit, run))
   readonly #memory = new DeviceMemory(
     () => this.#open?.memoryBytes?.() ?? Number.POSITIVE_INFINITY,
-    () => this.#circuits.forgetIdle(),
+    (may) => this.#circuits.forgetIdle(may),
   )
   /** Of the circuits that are open. */
   readonly #plans = new Map<CircuitId, MemoryPlan>()
@@ -113,6 +113,7 @@ class DeviceHost {
       this.#memory.giveUp(circuitId)
       await this.#circuits.forget(circuitId)
     },
+    returnAside: (circuitId) => this.#memory.giveUp(circuitId),
     close: () => this.#close(),
   }
 

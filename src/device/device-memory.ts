@@ -1,8 +1,10 @@
 /**
  * A device's own memory as its worker gives it out: circuits hold their shapes and what is kept of their points, batches what they work
- * with. What can't be had now is waited for: circuits that nobody uses are given up first, then batches in hand are let finish.
+ * with. What can't be had now is waited for: circuits that nobody uses are given up first, those that fall idle meanwhile too, then batches
+ * in hand are let finish.
  *
- * A preloaded circuit's working set is set aside for good, so that its next batch waits for nobody.
+ * A preloaded circuit's working set is set aside for good, so that its next batch waits for nobody. It stays itself where waiting helps as
+ * well.
  */
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import type { Run } from '../groth16/proving-device.ts'
@@ -24,7 +26,7 @@ interface SetAside {
 
 export class DeviceMemory {
   readonly #limitBytes: () => number
-  readonly #makeRoom: () => Promise<void>
+  readonly #giveIdleUp: (may: (circuitId: CircuitId) => boolean) => Promise<void>
   readonly #setAside = new Map<CircuitId, SetAside>()
   readonly #waiters: Waiter[] = []
   #usedBytes = 0
@@ -32,11 +34,12 @@ export class DeviceMemory {
 
   /**
    * @param limitBytes what there is in all; infinite where it is not known
-   * @param makeRoom gives circuits up that nobody uses; what they hold is released by then
+   * @param giveIdleUp gives circuits up that nobody uses, of those that may go; what they hold is released by then.
+   *   Never rejects
    */
-  constructor(limitBytes: () => number, makeRoom: () => Promise<void>) {
+  constructor(limitBytes: () => number, giveIdleUp: (may: (circuitId: CircuitId) => boolean) => Promise<void>) {
     this.#limitBytes = limitBytes
-    this.#makeRoom = makeRoom
+    this.#giveIdleUp = giveIdleUp
   }
 
   /** Given out to nobody, and set aside for nobody. */
@@ -87,16 +90,25 @@ export class DeviceMemory {
         },
       }
     }
-    if (bytes > this.freeBytes) await this.#makeRoom()
+    if (bytes > this.freeBytes) await this.#makeRoom(bytes, this.#batches)
     run.signal.throwIfAborted()
     const mustWait = bytes > this.freeBytes || (this.#waiters.length > 0 && run.urgent !== true)
     if (!mustWait || this.#batches === 0) this.#take(bytes)
     else {
       await this.#wait(bytes, run)
       // Circuits of the batches that it waited for may be used by nobody any more.
-      if (this.freeBytes < 0) await this.#makeRoom()
+      if (this.freeBytes < 0) await this.#makeRoom(0, this.#batches - 1)
     }
     return this.#release(bytes, true)
+  }
+
+  /**
+   * What is preloaded goes only if there is no batch whose end would do.
+   * @param others batches in hand beside the one that asks
+   */
+  async #makeRoom(bytes: number, others: number): Promise<void> {
+    await this.#giveIdleUp((circuitId) => !this.#setAside.has(circuitId))
+    if (bytes > this.freeBytes && others === 0) await this.#giveIdleUp(() => true)
   }
 
   #take(bytes: number): void {
@@ -152,7 +164,12 @@ export class DeviceMemory {
   #serve(): void {
     for (;;) {
       const first = this.#waiters.find(({ urgent }) => urgent) ?? this.#waiters[0]
-      if (first === undefined || (first.bytes > this.freeBytes && this.#batches > 0)) return
+      if (first === undefined) return
+      if (first.bytes > this.freeBytes && this.#batches > 0) {
+        // What a circuit held that fell idle is given out when it is released.
+        void this.#makeRoom(first.bytes, this.#batches)
+        return
+      }
       first.grant()
     }
   }

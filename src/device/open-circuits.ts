@@ -82,9 +82,11 @@ export class OpenCircuits {
     if (entry !== undefined) await this.#forget(entry)
   }
 
-  /** Drops what nobody uses now. */
-  async forgetIdle(): Promise<void> {
-    for (const entry of [...this.#entries.values()]) if (entry.users === 0) await this.#forget(entry)
+  /** Drops what nobody uses now, of the circuits that may go. */
+  async forgetIdle(may: (circuitId: CircuitId) => boolean = () => true): Promise<void> {
+    for (const entry of [...this.#entries.values()]) {
+      if (entry.users === 0 && may(entry.circuitId)) await this.#forget(entry)
+    }
   }
 
   /** Drops everything; waits a little for those that still use some of it. */

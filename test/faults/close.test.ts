@@ -306,6 +306,39 @@ describe('preload', () => {
     await engine.close()
   })
 
+  test('aborted then, while a job is on its circuit, it takes nothing of that and keeps nothing aside', async () => {
+    const machine = new FakeMachine({ unitMs: 20 }).fail('warm', 2, { kind: 'hang' })
+    const engine = await machine.engine()
+    const proof = engine.prove(winningRequest())
+    while (machine.running.prove === 0) await delay(1)
+    const abort = new AbortController()
+    const loading = engine.preload('winning-2k', { signal: abort.signal })
+    while (machine.calls('warm') < 2) await delay(1)
+    abort.abort(new Error('enough'))
+    await expect(loading).rejects.toThrow('enough')
+    expect(machine.log.at(-1)).toBe('return aside winning-2k')
+    expect((await proof).verified).toBe(true)
+    expect(machine.log).not.toContain('forget winning-2k')
+    await engine.close()
+    expectFreed(machine, engine)
+  })
+
+  test('aborted then, while another preload of its circuit goes on, it leaves that what is set aside', async () => {
+    const machine = new FakeMachine().fail('warm', 2, { kind: 'hang' })
+    const engine = await machine.engine()
+    const abort = new AbortController()
+    const aborted = engine.preload('winning-2k', { signal: abort.signal })
+    while (machine.calls('warm') < 2) await delay(1)
+    const other = engine.preload('winning-2k')
+    while (machine.calls('warm') < 3) await delay(1)
+    abort.abort(new Error('enough'))
+    await expect(aborted).rejects.toThrow('enough')
+    await other
+    expect(machine.log.filter((entry) => /^(return aside|forget)/.test(entry))).toEqual([])
+    expect(engine.status().srs).toMatchObject([{ circuitId: 'winning-2k', evictable: false }])
+    await engine.close()
+  })
+
   test('is refused if the inputs that came while it loaded leave no room to keep it', async () => {
     const machine = new FakeMachine({ unitMs: 5 })
     const inputBytes = windowRequest().vanillaProofs.reduce((sum, { length }) => sum + length, 0)

@@ -257,6 +257,10 @@ export class FakeDeviceClient implements DeviceClient {
     else this.#machine.log.push(`forget ${circuitId}`)
   }
 
+  async returnAside(circuitId: CircuitId): Promise<void> {
+    this.#machine.log.push(`return aside ${circuitId}`)
+  }
+
   async close(): Promise<void> {
     this.die('closed')
   }

@@ -193,6 +193,48 @@ describe('memory that batches share', () => {
     expect(memory.freeBytes).toBe(100)
   })
 
+  it('is made of circuits that fall idle while other batches go on', async () => {
+    const idle: Disposable[] = []
+    const memory = new DeviceMemory(
+      () => 100,
+      async () => {
+        for (const held of idle.splice(0)) held[Symbol.dispose]()
+      },
+    )
+    const circuit = memory.hold(40)
+    const [first, other] = [await memory.admit('porep-2k', 30, runOf()), await memory.admit('snap-2k', 10, runOf())]
+    const waiting = memory.admit('wpost-2k', 80, runOf())
+    await settle()
+    // 50 are free once its batch has ended, and 90 without the circuit, which nobody uses then.
+    idle.push(circuit)
+    first[Symbol.dispose]()
+    await settle()
+    expect([idle.length, memory.freeBytes]).toEqual([0, 10])
+    for (const held of [await waiting, other]) held[Symbol.dispose]()
+    expect(memory.freeBytes).toBe(100)
+  })
+
+  it('is made of circuits that it is set aside for only where nothing else helps', async () => {
+    const idle = new Map<CircuitId, Disposable>()
+    const memory = new DeviceMemory(
+      () => 100,
+      async (may) => {
+        for (const [circuitId, held] of idle) if (may(circuitId) && idle.delete(circuitId)) held[Symbol.dispose]()
+      },
+    )
+    idle.set('winning-2k', memory.hold(10))
+    idle.set('snap-2k', memory.hold(30))
+    memory.setAside('winning-2k', 20)
+    const first = await memory.admit('porep-2k', 60, runOf())
+    expect([...idle.keys()]).toEqual(['winning-2k'])
+    const waiting = memory.admit('porep-2k', 75, runOf())
+    await settle()
+    expect([...idle.keys()]).toEqual(['winning-2k'])
+    first[Symbol.dispose]()
+    ;(await waiting)[Symbol.dispose]()
+    expect([[...idle.keys()], memory.freeBytes]).toEqual([[], 80])
+  })
+
   it('given up waiting for, it goes to the next', async () => {
     const memory = new DeviceMemory(
       () => 100,

@@ -82,6 +82,8 @@ describe('an open circuit', () => {
     await bench.circuits.forgetIdle()
     expect(bench.held).toBe(3)
     use[Symbol.dispose]()
+    await bench.circuits.forgetIdle((circuitId) => circuitId !== 'wpost-2k')
+    expect(bench.held).toBe(3)
     await bench.circuits.forgetIdle()
     expect(bench.held).toBe(0)
   })
