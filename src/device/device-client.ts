@@ -10,9 +10,10 @@ import type { DeviceRates, MeasureOptions } from '../groth16/device-rates.ts'
 import type { Run } from '../groth16/proving-device.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
 import type { DeviceInfo, DeviceSpec } from './device-spec.ts'
+import type { CallOptions, Link } from './link.ts'
 import { ProcessLink } from './process-link.ts'
 import { STALL_MS } from './stall-watch.ts'
-import { type CallOptions, type Link, WorkerLink } from './worker-link.ts'
+import { WorkerLink } from './worker-link.ts'
 
 /** A circuit that a device is to work on. */
 export interface DeviceCircuit {

@@ -1,6 +1,5 @@
 /**
- * Calls to a child process, with the same promises as `worker-link.ts`: every call settles, errors keep their class, progress comes
- * back and an abort goes out. Arguments are copied, so they hold no shared memory.
+ * Calls to a child process, which keep what `link.ts` promises. Arguments are copied, so they hold no shared memory.
  *
  * A device gets a process where its driver needs variables of its own (identical cards), and where a driver that crashes must not
  * end the process that asked for a proof.
@@ -8,23 +7,28 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { writeSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { fromErrorObject, WorkerExitedError } from '../errors.ts'
-import type { Milestone } from '../groth16/proving-device.ts'
-import { answer, type CallOptions, type Link, type Reply, STOP_LIMIT_MS, type WorkerFunctions } from './worker-link.ts'
+import { WorkerExitedError } from '../errors.ts'
+import {
+  answer,
+  type CallOptions,
+  Calls,
+  hear,
+  type Link,
+  type Passage,
+  type Reply,
+  type Told,
+  type WorkerFunctions,
+} from './link.ts'
 
 type ToChild =
   | { readonly kind: 'call'; readonly id: number; readonly method: string; readonly args: unknown }
   | { readonly kind: 'abort'; readonly id: number }
 
-type FromChild =
-  | { readonly kind: 'reply'; readonly id: number; readonly reply: Reply }
-  | { readonly kind: 'progress'; readonly id: number; readonly share: number }
-  | { readonly kind: 'passed'; readonly id: number; readonly milestone: Milestone }
-  | { readonly kind: 'note'; readonly id: number; readonly message: string }
+type FromChild = { readonly id: number } & ({ readonly kind: 'reply'; readonly reply: Reply } | Told)
 
-interface PendingCall {
+/** Who waits for the reply to a call, and is told of it before. */
+interface Listener {
   readonly settle: (reply: Reply) => void
-  readonly fail: (error: WorkerExitedError) => void
   readonly options: CallOptions
 }
 
@@ -34,11 +38,10 @@ const LAST_WORDS = 300
 /** The main side of one child process. */
 export class ProcessLink<F extends WorkerFunctions> implements Link<F> {
   readonly name: string
-  readonly exited: Promise<WorkerExitedError>
   readonly #child: ChildProcess
-  readonly #calls = new Map<number, PendingCall>()
+  readonly #calls = new Calls(() => void this.terminate())
+  readonly #listeners = new Map<number, Listener>()
   #calledSoFar = 0
-  #gone: WorkerExitedError | undefined
 
   /**
    * @param file built JavaScript that calls {@link serveProcess}
@@ -57,29 +60,27 @@ export class ProcessLink<F extends WorkerFunctions> implements Link<F> {
       lastWords = (lastWords + text).slice(-LAST_WORDS)
     })
     this.#child.on('message', (message: FromChild) => {
-      const call = this.#calls.get(message.id)
-      if (message.kind === 'reply') call?.settle(message.reply)
-      else if (message.kind === 'progress') call?.options.onProgress?.(message.share)
-      else if (message.kind === 'passed') call?.options.onPassed?.(message.milestone)
-      else call?.options.onNote?.(message.message)
+      const listener = this.#listeners.get(message.id)
+      if (listener === undefined) return
+      if (message.kind === 'reply') listener.settle(message.reply)
+      else hear(listener.options, message)
     })
-    this.exited = new Promise((resolve) => {
-      const end = (how: string, cause?: unknown): void => {
-        const why = lastWords.trim() === '' ? '' : `: ${lastWords.trim()}`
-        this.#gone ??= new WorkerExitedError(`process ${name} ${how}${why}`, { cause })
-        resolve(this.#gone)
-        // Not by racing each call with `exited`: what a call returned would be held until the process is gone.
-        for (const { fail } of this.#calls.values()) fail(this.#gone)
-      }
-      this.#child.once('error', (error) => {
-        // Also told of a message that can't be sent, which does not end the process.
-        if (this.#child.pid === undefined) end(`could not be started: ${error.message}`, error)
-      })
-      // Not `exit`: the pipes may still hold its last words.
-      this.#child.once('close', (code, signal) =>
-        end(signal === null ? `exited with code ${code}` : `was ended by ${signal}`),
-      )
+    const end = (how: string, cause?: unknown): void => {
+      const why = lastWords.trim() === '' ? '' : `: ${lastWords.trim()}`
+      this.#calls.end(new WorkerExitedError(`process ${name} ${how}${why}`, { cause }))
+    }
+    this.#child.once('error', (error) => {
+      // Also told of a message that can't be sent, which does not end the process.
+      if (this.#child.pid === undefined) end(`could not be started: ${error.message}`, error)
     })
+    // Not `exit`: the pipes may still hold its last words.
+    this.#child.once('close', (code, signal) =>
+      end(signal === null ? `exited with code ${code}` : `was ended by ${signal}`),
+    )
+  }
+
+  get exited(): Promise<WorkerExitedError> {
+    return this.#calls.exited
   }
 
   async call<M extends keyof F & string>(
@@ -87,36 +88,25 @@ export class ProcessLink<F extends WorkerFunctions> implements Link<F> {
     args: Parameters<F[M]>[0],
     options: CallOptions = {},
   ): Promise<Awaited<ReturnType<F[M]>>> {
-    const { signal } = options
-    signal?.throwIfAborted()
-    if (this.#gone !== undefined) throw this.#gone
+    const value = await this.#calls.make(() => this.#passage(method, args, options), options.signal)
+    return value as Awaited<ReturnType<F[M]>>
+  }
+
+  #passage(method: string, args: unknown, options: CallOptions): Passage {
     const id = this.#calledSoFar++
-    let stopTimer: NodeJS.Timeout | undefined
-    const abort = (): void => {
-      this.#send({ kind: 'abort', id })
-      stopTimer = setTimeout(() => void this.terminate(), STOP_LIMIT_MS)
-    }
-    signal?.addEventListener('abort', abort, { once: true })
-    try {
-      const replied = new Promise<Reply>((settle, fail) => this.#calls.set(id, { settle, fail, options }))
-      this.#send({ kind: 'call', id, method, args })
-      const reply = await replied
-      signal?.throwIfAborted()
-      if (!reply.ok) throw fromErrorObject(reply.error)
-      return reply.value as Awaited<ReturnType<F[M]>>
-    } catch (error) {
-      // Whatever came after an abort came too late, an error of the aborted work and the end of its worker included.
-      signal?.throwIfAborted()
-      throw error
-    } finally {
-      signal?.removeEventListener('abort', abort)
-      clearTimeout(stopTimer)
-      this.#calls.delete(id)
+    return {
+      send: () =>
+        new Promise((settle) => {
+          this.#listeners.set(id, { settle, options })
+          this.#send({ kind: 'call', id, method, args })
+        }),
+      abort: () => this.#send({ kind: 'abort', id }),
+      close: () => this.#listeners.delete(id),
     }
   }
 
   async terminate(): Promise<void> {
-    if (this.#gone === undefined) this.#child.kill('SIGKILL')
+    if (this.#calls.gone === undefined) this.#child.kill('SIGKILL')
     await this.exited
   }
 
@@ -137,11 +127,9 @@ export function serveProcess(functions: WorkerFunctions): void {
     if (message.kind === 'abort') return running.get(id)?.abort()
     const controller = new AbortController()
     running.set(id, controller)
-    const reply = await answer(functions, message.method, message.args, controller.signal, {
-      progress: (share) => send({ kind: 'progress', id, share }),
-      passed: (milestone) => send({ kind: 'passed', id, milestone }),
-      note: (text) => send({ kind: 'note', id, message: text }),
-    })
+    const reply = await answer(functions, message.method, message.args, controller.signal, (told) =>
+      send({ id, ...told }),
+    )
     running.delete(id)
     send({ kind: 'reply', id, reply })
   })

@@ -1,10 +1,8 @@
 /**
- * Calls to a worker thread that always settle, for every worker of this package.
+ * Calls to a worker thread, for every worker of this package. Large arguments lie in shared memory.
  *
- * Comlink carries the calls. Three things it does not do are added here, on both sides of the thread:
- * - an error comes back as its own class with all fields (comlink keeps name, message and stack only);
- * - a call that is in flight when the worker dies rejects (comlink leaves it pending for ever);
- * - each call has a port of its own, on which progress comes back and an abort goes out.
+ * Comlink carries the calls. It keeps name, message and stack of an error only, leaves calls pending for ever whose worker died, and has no
+ * way back for progress: `link.ts` adds all that, with a port of its own for each call, on which progress comes back and an abort goes out.
  */
 import {
   MessageChannel,
@@ -15,35 +13,24 @@ import {
   Worker,
 } from 'node:worker_threads'
 import { type Endpoint, expose, transfer, wrap } from 'comlink'
-import { type ErrorObject, fromErrorObject, toErrorObject, WorkerExitedError } from '../errors.ts'
-import type { Milestone, Run } from '../groth16/proving-device.ts'
-
-/** What a call returns across the thread or process. */
-export type Reply = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: ErrorObject }
+import { WorkerExitedError } from '../errors.ts'
+import {
+  answer,
+  type CallOptions,
+  Calls,
+  hear,
+  type Link,
+  type Passage,
+  type Reply,
+  type Told,
+  type WorkerFunctions,
+} from './link.ts'
 
 /** The one function that a worker exposes. */
 type Dispatch = (method: string, args: unknown, port: MessagePort) => Promise<Reply>
 
-type PortMessage =
-  | { readonly kind: 'abort' }
-  | { readonly kind: 'progress'; readonly share: number }
-  | { readonly kind: 'passed'; readonly milestone: Milestone }
-  | { readonly kind: 'note'; readonly message: string }
-
-/**
- * Functions of a worker: one argument that survives structured clone, and what the work reports to and obeys. Large values lie in
- * shared memory; what is returned is copied.
- */
-export type WorkerFunctions = Readonly<Record<string, (args: never, run: Run) => unknown>>
-
-/** Progress is sent at most this often: small circuits end a unit every few microseconds. */
-const PROGRESS_INTERVAL_MS = 20
-
-/**
- * How long a worker may take to stop after an abort. A unit is at most about 200 ms; a worker that is silent for so much
- * longer is stuck and is ended, since what it holds can't be given to others while it may still use it.
- */
-export const STOP_LIMIT_MS = 10_000
+/** On the port of a call: from the worker what it tells, to it an abort. */
+type ToWorker = { readonly kind: 'abort' }
 
 /**
  * How long a thread that is ended may take to go. One that waits in a system call (a read from a file server that is gone) can't be
@@ -51,41 +38,7 @@ export const STOP_LIMIT_MS = 10_000
  */
 const END_LIMIT_MS = 2_000
 
-export interface CallOptions {
-  readonly signal?: AbortSignal | undefined
-  /** The share (0 to 1) of the call that is done. */
-  readonly onProgress?: ((share: number) => void) | undefined
-  /** A milestone of a batch is passed. */
-  readonly onPassed?: ((milestone: Milestone) => void) | undefined
-  /** Something for the log that is no reason to fail. */
-  readonly onNote?: ((message: string) => void) | undefined
-}
-
-/** What a running call sends back before its reply. */
-export interface Tellings {
-  progress(share: number): void
-  passed(milestone: Milestone): void
-  note(message: string): void
-}
-
-/** Calls to a worker, whatever it runs in. */
-export interface Link<F extends WorkerFunctions> {
-  readonly name: string
-  /** Resolves when the worker is gone, with what to tell those who waited for it. */
-  readonly exited: Promise<WorkerExitedError>
-  /**
-   * Calls a function of the worker. After an abort it settles only when the worker has stopped the work.
-   * @throws what the function threw; `signal.reason`; {@link WorkerExitedError}
-   */
-  call<M extends keyof F & string>(
-    method: M,
-    args: Parameters<F[M]>[0],
-    options?: CallOptions,
-  ): Promise<Awaited<ReturnType<F[M]>>>
-  /** Ends the worker at once; calls in flight reject. Resolves when it is gone. */
-  terminate(): Promise<void>
-}
-
+/** How a thread is ended. */
 export interface WorkerLinkOptions {
   /**
    * Names the function that frees what the thread holds and ends it. For one that can't be ended from outside: it holds native promises, and
@@ -97,17 +50,12 @@ export interface WorkerLinkOptions {
 /** The main side of one worker thread. */
 export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
   readonly name: string
-  /** Resolves when the thread is gone, with what to tell those who waited for it. */
-  readonly exited: Promise<WorkerExitedError>
   readonly #worker: Worker
   readonly #remote: Dispatch
   readonly #endsBy: string | undefined
   readonly #threadEnded: Promise<void>
-  /** Ends the calls in flight. A call must not wait for `exited` itself: what it returned would be held until the worker is gone. */
-  readonly #pending = new Set<(error: WorkerExitedError) => void>()
-  #gone: WorkerExitedError | undefined
+  readonly #calls = new Calls(() => void this.terminate())
   #ending: Promise<void> | undefined
-  #giveUp!: (error: WorkerExitedError) => void
 
   /** @param file built JavaScript that calls {@link serveWorker} */
   constructor(file: URL, name: string, workerData: unknown, options: WorkerLinkOptions = {}) {
@@ -124,72 +72,41 @@ export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
       cause = error
       void this.terminate()
     })
-    this.exited = new Promise((resolve) => {
-      this.#giveUp = resolve
-      this.#worker.once('exit', (code) => {
-        const why = cause instanceof Error ? `: ${cause.message}` : ''
-        this.#gone ??= new WorkerExitedError(`worker ${name} exited with code ${code}${why}`, { cause })
-        resolve(this.#gone)
-        for (const fail of this.#pending) fail(this.#gone)
-      })
+    this.#worker.once('exit', (code) => {
+      const why = cause instanceof Error ? `: ${cause.message}` : ''
+      this.#calls.end(new WorkerExitedError(`worker ${name} exited with code ${code}${why}`, { cause }))
     })
   }
 
-  /**
-   * Calls a function of the worker. After an abort it settles only when the worker has stopped the work, so that what the work
-   * used may be given to others; callers who want to know sooner race it against their signal.
-   * @throws what the function threw; `signal.reason`; {@link WorkerExitedError}
-   */
+  get exited(): Promise<WorkerExitedError> {
+    return this.#calls.exited
+  }
+
   async call<M extends keyof F & string>(
     method: M,
     args: Parameters<F[M]>[0],
     options: CallOptions = {},
   ): Promise<Awaited<ReturnType<F[M]>>> {
-    const { signal, onProgress, onPassed, onNote } = options
-    signal?.throwIfAborted()
-    if (this.#gone !== undefined) throw this.#gone
-    const { port1: own, port2: theirs } = new MessageChannel()
-    let stopTimer: NodeJS.Timeout | undefined
-    const abort = (): void => {
-      own.postMessage({ kind: 'abort' } satisfies PortMessage)
-      stopTimer = setTimeout(() => void this.terminate(), STOP_LIMIT_MS)
-    }
-    const hear = (message: PortMessage): void => {
-      if (message.kind === 'progress') onProgress?.(message.share)
-      if (message.kind === 'passed') onPassed?.(message.milestone)
-      if (message.kind === 'note') onNote?.(message.message)
-    }
-    if ((onProgress ?? onPassed ?? onNote) !== undefined) own.on('message', hear)
-    signal?.addEventListener('abort', abort, { once: true })
-    try {
-      const reply = await this.#unlessGone(this.#remote(method, args, transfer(theirs as never, [theirs as never])))
-      // Sent before the reply, but on a port of its own: it may not have been heard yet.
-      for (let last = receiveMessageOnPort(own); last !== undefined; last = receiveMessageOnPort(own))
-        hear(last.message)
-      signal?.throwIfAborted()
-      if (!reply.ok) throw fromErrorObject(reply.error)
-      return reply.value as Awaited<ReturnType<F[M]>>
-    } catch (error) {
-      // Whatever came after an abort came too late, an error of the aborted work and the end of its worker included.
-      signal?.throwIfAborted()
-      throw error
-    } finally {
-      signal?.removeEventListener('abort', abort)
-      clearTimeout(stopTimer)
-      own.close()
-    }
+    const value = await this.#calls.make(() => this.#passage(method, args, options), options.signal)
+    return value as Awaited<ReturnType<F[M]>>
   }
 
-  async #unlessGone<T>(answer: Promise<T>): Promise<T> {
-    let fail: (error: WorkerExitedError) => void = () => {}
-    const gone = new Promise<never>((_, reject) => {
-      fail = reject
-    })
-    this.#pending.add(fail)
-    try {
-      return await Promise.race([answer, gone])
-    } finally {
-      this.#pending.delete(fail)
+  #passage(method: string, args: unknown, options: CallOptions): Passage {
+    const { port1: own, port2: theirs } = new MessageChannel()
+    const listen = (told: Told): void => hear(options, told)
+    // A port that is listened to has a cost, and most calls are short.
+    if ((options.onProgress ?? options.onPassed ?? options.onNote) !== undefined) own.on('message', listen)
+    return {
+      send: async () => {
+        const reply = await this.#remote(method, args, transfer(theirs as never, [theirs as never]))
+        // Sent before the reply, but on a port of its own: it may not have been heard yet.
+        for (let last = receiveMessageOnPort(own); last !== undefined; last = receiveMessageOnPort(own)) {
+          listen(last.message)
+        }
+        return reply
+      },
+      abort: () => own.postMessage({ kind: 'abort' } satisfies ToWorker),
+      close: () => own.close(),
     }
   }
 
@@ -199,7 +116,7 @@ export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
       this.#ending ??= this.#endBy(this.#endsBy)
       return await this.#ending
     }
-    if (this.#gone === undefined && !(await within(END_LIMIT_MS, this.#worker.terminate()))) {
+    if (this.#calls.gone === undefined && !(await within(END_LIMIT_MS, this.#worker.terminate()))) {
       this.#giveUpCalls('hangs in a system call and was given up')
       // Nor does the process wait for it.
       this.#worker.unref()
@@ -219,9 +136,7 @@ export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
   }
 
   #giveUpCalls(why: string): void {
-    this.#gone ??= new WorkerExitedError(`worker ${this.name} ${why}`)
-    this.#giveUp(this.#gone)
-    for (const fail of this.#pending) fail(this.#gone)
+    this.#calls.end(new WorkerExitedError(`worker ${this.name} ${why}`))
   }
 }
 
@@ -244,48 +159,14 @@ async function within(limitMs: number, promise: Promise<unknown>): Promise<boole
 export function serveWorker(functions: WorkerFunctions): void {
   const dispatch: Dispatch = async (method, args, port) => {
     const controller = new AbortController()
-    port.on('message', (message: PortMessage) => {
+    port.on('message', (message: ToWorker) => {
       if (message.kind === 'abort') controller.abort()
     })
-    const send = (message: PortMessage): void => port.postMessage(message)
-    const reply = await answer(functions, method, args, controller.signal, {
-      progress: (share) => send({ kind: 'progress', share }),
-      passed: (milestone) => send({ kind: 'passed', milestone }),
-      note: (message) => send({ kind: 'note', message }),
-    })
+    const reply = await answer(functions, method, args, controller.signal, (told: Told) => port.postMessage(told))
     port.close()
     return reply
   }
   expose(dispatch, nodeEndpoint(mainPort()))
-}
-
-/** Worker side of one call: runs the function, tells of its progress now and then, and never throws. */
-export async function answer(
-  functions: WorkerFunctions,
-  method: string,
-  args: unknown,
-  signal: AbortSignal,
-  tell: Tellings,
-): Promise<Reply> {
-  let sentAt = 0
-  const run: Run = {
-    signal,
-    unit(share) {
-      const now = performance.now()
-      if (now - sentAt < PROGRESS_INTERVAL_MS) return
-      sentAt = now
-      tell.progress(share)
-    },
-    passed: (milestone) => tell.passed(milestone),
-    note: (message) => tell.note(message),
-  }
-  try {
-    const known = functions[method] as ((args: unknown, run: Run) => unknown) | undefined
-    if (known === undefined) throw new Error(`the worker has no function ${method}`)
-    return { ok: true, value: await known(args, run) }
-  } catch (error) {
-    return { ok: false, error: toErrorObject(error) }
-  }
 }
 
 /**
