@@ -26,13 +26,21 @@ export interface CommandTarget {
 /** A buffer, or a range of one: `offset` must be a multiple of minStorageBufferOffsetAlignment (256 at most). */
 export type BufferRange = GPUBuffer | { readonly buffer: GPUBuffer; readonly offset: number; readonly size: number }
 
-export interface Dispatch {
+interface DispatchData {
   /** In the order of the kernel's bindings, without the uniform. */
   readonly buffers: readonly BufferRange[]
   /** Words of the uniform, if the kernel has one. */
   readonly params?: readonly number[] | Uint32Array
-  /** Workgroups in all; past 65,535 they spread over a {@link grid}, which `workgroup_number` in WGSL undoes. */
+}
+
+/** Workgroups in all; past 65,535 they spread over a {@link grid}, which `workgroup_number` in WGSL undoes. */
+export interface Dispatch extends DispatchData {
   readonly workgroups: number
+}
+
+/** Invocations in all, of a kernel that declares `override workgroup_size`. */
+export interface ThreadDispatch extends DispatchData {
+  readonly threads: number
 }
 
 const PARAMS_STRIDE = 256
@@ -72,9 +80,12 @@ export class Commands {
   }
 
   /** Records a dispatch of a kernel that {@link Gpu.prepare} compiled. */
-  dispatch(kernel: Kernel, dispatch: Dispatch): this {
-    if (dispatch.workgroups === 0) return this
-    const recorded = { ...dispatch, compiled: this.#gpu.compiled(kernel) }
+  dispatch(kernel: Kernel, dispatch: Dispatch | ThreadDispatch): this {
+    if (('threads' in dispatch ? dispatch.threads : dispatch.workgroups) === 0) return this
+    const compiled = this.#gpu.compiled(kernel)
+    const workgroups =
+      'threads' in dispatch ? Math.ceil(dispatch.threads / compiled.workgroupSize) : dispatch.workgroups
+    const recorded = { ...dispatch, workgroups, compiled }
     this.#operations.push({ kind: 'dispatch', dispatch: recorded, index: this.#params.length })
     this.#params.push(dispatch.params)
     return this

@@ -4,9 +4,10 @@
  */
 import { GpuDeviceLostError, GpuOutOfMemoryError, GpuValidationError } from '../errors.ts'
 import { Commands, type CommandTarget } from './commands.ts'
-import { type CompiledKernel, composeKernel, type Kernel } from './kernel.ts'
+import { type CompiledKernel, composeKernel, type Kernel, WORKGROUP_SIZE } from './kernel.ts'
 import { type AdapterInfo, MAP, type OpenedGpu, type OpenGpuOptions, openGpu, USAGE } from './open-gpu.ts'
 import { STAGING_BYTES, StagingRing, type StagingTarget } from './staging.ts'
+import { DEFAULT_TUNING, type Tuning } from './tuning.ts'
 import { UnitGate } from './unit-gate.ts'
 import { UnitPace } from './unit-pace.ts'
 
@@ -97,6 +98,7 @@ export class Gpu implements CommandTarget, StagingTarget {
     uniform: new IdleBuffers(),
     'read back': new IdleBuffers(),
   }
+  #tuning: Tuning = DEFAULT_TUNING
   readonly #compiled = new Map<string, Promise<CompiledKernel>>()
   readonly #ready = new Map<string, CompiledKernel>()
   /** Compilations in flight. */
@@ -138,23 +140,34 @@ export class Gpu implements CommandTarget, StagingTarget {
     return Promise.race([promise, this.#lostSignal])
   }
 
+  get tuning(): Tuning {
+    return this.#tuning
+  }
+
+  /** Takes over what the adapter was calibrated to. Where work goes on, the kernels of the new size must have been prepared before. */
+  tune(tuning: Tuning): void {
+    this.#tuning = tuning
+    this.pace.start(tuning.firstUnit)
+  }
+
   /** Compiles kernels (once each, in parallel), so that {@link Commands.dispatch} finds them. */
   async prepare(kernels: readonly Kernel[]): Promise<void> {
     await Promise.all(kernels.map((kernel) => this.#compile(kernel)))
   }
 
   compiled(kernel: Kernel): CompiledKernel {
-    const compiled = this.#ready.get(kernelKey(kernel))
+    const compiled = this.#ready.get(kernelKey(kernel, this.#tuning))
     if (compiled === undefined) throw new Error(`Kernel ${kernel.name} was not prepared.`)
     return compiled
   }
 
   #compile(kernel: Kernel): Promise<CompiledKernel> {
     if (this.#closed) return Promise.reject(this.#lostError('The device was closed.'))
-    const key = kernelKey(kernel)
+    const workgroupSize = kernel.tuned === true ? this.#tuning.workgroupSize : WORKGROUP_SIZE
+    const key = kernelKey(kernel, this.#tuning)
     let promise = this.#compiled.get(key)
     if (promise === undefined) {
-      promise = this.guard(this.#compileNow(kernel)).then((compiled) => {
+      promise = this.guard(this.#compileNow(kernel, workgroupSize)).then((compiled) => {
         this.#ready.set(key, compiled)
         return compiled
       })
@@ -164,7 +177,7 @@ export class Gpu implements CommandTarget, StagingTarget {
     return promise
   }
 
-  async #compileNow(kernel: Kernel): Promise<CompiledKernel> {
+  async #compileNow(kernel: Kernel, workgroupSize: number): Promise<CompiledKernel> {
     const layout = this.device.createBindGroupLayout({
       label: kernel.name,
       entries: kernel.bindings.map((binding, index) => ({
@@ -180,11 +193,15 @@ export class Gpu implements CommandTarget, StagingTarget {
     const compiling = this.device.createComputePipelineAsync({
       label: kernel.name,
       layout: this.device.createPipelineLayout({ label: kernel.name, bindGroupLayouts: [layout] }),
-      compute: { module, entryPoint: kernel.entry, constants: kernel.overrides ?? {} },
+      compute: {
+        module,
+        entryPoint: kernel.entry,
+        constants: kernel.tuned === true ? { workgroup_size: workgroupSize } : {},
+      },
     })
     this.#compiling.add(compiling)
     try {
-      return { kernel, pipeline: await compiling, layout }
+      return { kernel, workgroupSize, pipeline: await compiling, layout }
     } catch (error) {
       if (this.#lost !== undefined) throw this.#lost
       const { messages } = await module.getCompilationInfo()
@@ -378,5 +395,5 @@ export class Gpu implements CommandTarget, StagingTarget {
   }
 }
 
-const kernelKey = (kernel: Kernel): string =>
-  kernel.overrides === undefined ? kernel.name : `${kernel.name} ${JSON.stringify(kernel.overrides)}`
+const kernelKey = ({ name, tuned }: Kernel, { workgroupSize }: Tuning): string =>
+  tuned === true ? `${name}, workgroups of ${workgroupSize}` : name

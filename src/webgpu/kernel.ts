@@ -21,13 +21,18 @@ export interface Kernel {
   readonly entry: string
   /** Access of each binding; a `uniform` is always the last one. */
   readonly bindings: readonly BindingKind[]
-  /** Values of `override` declarations. `workgroupSize`, where declared, is also what dispatch counts are divided by. */
-  readonly overrides?: Readonly<Record<string, number>>
+  /** The adapter's tuning says how large its workgroups are, which the WGSL declares as `override workgroup_size`. */
+  readonly tuned?: boolean
 }
+
+/** Invocations of a workgroup, where no tuning says otherwise. */
+export const WORKGROUP_SIZE = 64
 
 /** A kernel as a device holds it. */
 export interface CompiledKernel {
   readonly kernel: Kernel
+  /** Invocations of a workgroup, where the WGSL declares `override workgroup_size`. */
+  readonly workgroupSize: number
   readonly pipeline: GPUComputePipeline
   readonly layout: GPUBindGroupLayout
 }

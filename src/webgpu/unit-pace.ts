@@ -1,5 +1,6 @@
 const TARGET_MS = 80
-const START = 2 ** 16
+/** Work of a unit on an adapter that nothing is known of. */
+export const START: number = 2 ** 16
 const LEAST = 2 ** 12
 const MOST = 2 ** 25
 const GROWTH = 8
@@ -11,6 +12,11 @@ const GROWTH = 8
 export class UnitPace {
   /** Work of a unit; one is an addition in G1. */
   limit: number = START
+
+  /** Starts anew from so much work. */
+  start(limit: number): void {
+    this.limit = Math.max(LEAST, Math.min(MOST, limit))
+  }
 
   /** Takes a unit's measure. A short one tells less than the adapter can do, since latency is in it, but never more. */
   note(work: number, ms: number): void {

@@ -52,7 +52,9 @@ export async function profileKernels(gpu, work, sizes = process.argv.includes('-
         return operations.length
       },
       dispatch: (kernel, dispatch) => {
-        const size = sizes ? ` 2^${Math.round(Math.log2(64 * Math.max(1, dispatch.workgroups)))}` : ''
+        const size = sizes
+          ? ` 2^${Math.round(Math.log2(dispatch.threads ?? 64 * Math.max(1, dispatch.workgroups)))}`
+          : ''
         return add(kernel.name + size, (one) => one.dispatch(kernel, dispatch))
       },
       clear: (...range) => add('clear', (one) => one.clear(...range)),

@@ -68,6 +68,23 @@ describe('the plan of a sum', () => {
     expect(multiexpBytes(planMultiexp(input))).toBeLessThanOrEqual(input.memoryBytes)
   })
 
+  test('what an adapter was tuned to changes windows, and takes no more memory than was counted', () => {
+    const windows = [1 / 2, 2, 8].map((bucketCost) =>
+      windowBits({ group: 'g1', count: 2 ** 18, bindingBytes: 2 ** 31 - 4, bucketCost }),
+    )
+    // 17 windows of 15 bits at two additions a bucket; cheaper buckets make them wider, dearer ones narrower.
+    expect(windows).toEqual([17, 15, 13])
+    for (const bucketCost of [1 / 2, 8]) {
+      const changed = inputs.filter((input) => {
+        const [counted, plan] = [planMultiexp(input), planMultiexp({ ...input, bucketCost })]
+        const limit = input.memoryBytes === Number.POSITIVE_INFINITY ? 0 : (input.memoryBytes as number)
+        expect(multiexpBytes(plan)).toBeLessThanOrEqual(Math.max(limit, multiexpBytes(counted)))
+        return plan.window !== counted.window
+      })
+      expect(changed.length).toBeGreaterThan(0)
+    }
+  })
+
   test('more points than fit are refused', () => {
     const bindingBytes = 2 ** 20
     const count = mostPoints('g1', bindingBytes) + 1

@@ -77,6 +77,8 @@ function roundKernels(group: Group): RoundKernels {
     ],
     entry,
     bindings,
+    // Those of G2 take a driver several times as long to compile, which each size tried would.
+    tuned: group === 'g1',
   })
   const prepared: Kernel['bindings'] = ['read', 'read', 'read_write', 'read_write']
   const bindings: Kernel['bindings'] = ['read', 'read', 'read', 'read', 'read_write', 'uniform']
@@ -177,12 +179,12 @@ export class BatchAffine {
     const threads = this.#inversion.threads(count)
     const params = [count, first, 3, ...pairParams(source), threads ?? 0]
     const run = (kernel: Kernel, ...work: GPUBuffer[]): void => {
-      commands.dispatch(kernel, { buffers: [points, pairs, ...work], params, workgroups: Math.ceil(count / 64) })
+      commands.dispatch(kernel, { buffers: [points, pairs, ...work], params, threads: count })
     }
     const [prefix, totals] = this.#inversion.products
     if (kernels.products !== undefined && threads !== undefined && totals !== undefined) {
       const buffers = [points, pairs, this.#kinds, this.#denominators, prefix, totals]
-      commands.dispatch(kernels.products, { buffers, params, workgroups: Math.ceil(threads / 64) })
+      commands.dispatch(kernels.products, { buffers, params, threads })
       this.#inversion.record(commands, this.#denominators, count, true)
     } else {
       run(kernels.denominators, this.#kinds, this.#denominators)

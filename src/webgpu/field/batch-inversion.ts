@@ -1,5 +1,5 @@
 /**
- * Inverses of many elements of Fq (Montgomery's trick): threads multiply up to {@link PER_THREAD} elements each, their totals are treated
+ * Inverses of many elements of Fq (Montgomery's trick): threads multiply a batch of elements each, their totals are treated
  * the same way, until few enough are left to be inverted one by one. Three multiplications an element; the rest disappears in a large
  * batch. In a small one what counts is the time of one thread, so that a thread gets no more elements than it must. No element may be 0.
  */
@@ -8,8 +8,8 @@ import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
 import { FQ } from '../prelude/digit-field.ts'
 import { inversionBatches, inversionWgsl } from '../prelude/inversion-wgsl.ts'
+import { INVERSION_BATCHES } from '../tuning.ts'
 
-const PER_THREAD = 16
 /**
  * Most elements that are inverted one by one: as many threads as a large GPU runs at once without slowing any. A smaller one gets fewer, such that
  * they take it about as long: an inversion costs as much as some 35 multiplications, 6 additions of points.
@@ -23,7 +23,8 @@ const inversionsOn = (gpu: Gpu): number =>
   Math.max(LEAST_INVERSIONS, Math.min(INVERSIONS, Math.ceil(gpu.pace.limit * INVERSIONS_SHARE)))
 
 const ELEMENT_BYTES = 48
-const WORKGROUP = 64
+/** Takes most memory. */
+const LEAST_BATCH: number = Math.min(...INVERSION_BATCHES)
 
 const field = { field: FQ }
 const productsKernel: Kernel = {
@@ -31,6 +32,7 @@ const productsKernel: Kernel = {
   fields: [field],
   parts: ['invocation.wgsl', 'field/products.wgsl'],
   entry: 'products',
+  tuned: true,
   bindings: ['read', 'read_write', 'read_write', 'uniform'],
 }
 const unbatchKernel: Kernel = {
@@ -38,6 +40,7 @@ const unbatchKernel: Kernel = {
   fields: [field],
   parts: ['invocation.wgsl', 'field/unbatch.wgsl'],
   entry: 'unbatch',
+  tuned: true,
   bindings: ['read', 'read_write', 'read', 'uniform'],
 }
 const invertKernel: Kernel = {
@@ -46,6 +49,7 @@ const invertKernel: Kernel = {
   generated: inversionWgsl(FQ),
   parts: ['invocation.wgsl', 'field/invert.wgsl'],
   entry: 'invert',
+  tuned: true,
   bindings: ['read', 'read_write', 'uniform'],
 }
 
@@ -60,11 +64,13 @@ interface Level {
 /** Work buffers for at most `count` elements; freed by the owner through {@link release}. */
 export class BatchInversion {
   readonly #gpu: Gpu
+  readonly #batch: number
   readonly #inversions: number
   readonly #levels: readonly Level[]
 
-  private constructor(gpu: Gpu, inversions: number, levels: readonly Level[]) {
+  private constructor(gpu: Gpu, batch: number, inversions: number, levels: readonly Level[]) {
     this.#gpu = gpu
+    this.#batch = batch
     this.#inversions = inversions
     this.#levels = levels
   }
@@ -72,14 +78,15 @@ export class BatchInversion {
   /** @param inversions how many elements are inverted one by one at most */
   static async create(gpu: Gpu, count: number, inversions: number = inversionsOn(gpu)): Promise<BatchInversion> {
     const levels: { inverses: GPUBuffer; totals: GPUBuffer | undefined }[] = []
+    const batch = gpu.tuning.inversionBatch
     try {
       for (let most = Math.max(1, count); ; ) {
         const inverses = await gpu.allocate(most * ELEMENT_BYTES, 'inverses')
         const level = { inverses, totals: undefined as GPUBuffer | undefined }
         levels.push(level)
-        if (most <= inversions) return new BatchInversion(gpu, inversions, levels)
-        // What a shorter batch leaves is at most `inversions`, or a PER_THREAD-th.
-        most = Math.max(inversions, Math.ceil(most / PER_THREAD))
+        if (most <= inversions) return new BatchInversion(gpu, batch, inversions, levels)
+        // What fewer elements leave is at most `inversions`, or one of each batch.
+        most = Math.max(inversions, Math.ceil(most / batch))
         level.totals = await gpu.allocate(most * ELEMENT_BYTES, 'totals')
       }
     } catch (error) {
@@ -96,7 +103,7 @@ export class BatchInversion {
   /** Threads that multiply a batch's elements up; undefined if they are so few that each is inverted by itself. */
   threads(count: number, level = 0): number | undefined {
     if (count <= this.#inversions || this.#levels[level]?.totals === undefined) return undefined
-    return Math.ceil(count / Math.min(PER_THREAD, Math.ceil(count / this.#inversions)))
+    return Math.ceil(count / Math.min(this.#batch, Math.ceil(count / this.#inversions)))
   }
 
   /** Where a kernel that makes the elements may put their prefix products and totals itself, as products.wgsl does. */
@@ -114,14 +121,14 @@ export class BatchInversion {
     const threads = this.threads(count, level)
     if (threads === undefined || totals === undefined) {
       const params = [count, inversionBatches(FQ)]
-      commands.dispatch(invertKernel, { buffers: [elements, inverses], params, workgroups: groups(count) })
+      commands.dispatch(invertKernel, { buffers: [elements, inverses], params, threads: count })
       return
     }
     if (!multiplied) {
       commands.dispatch(productsKernel, {
         buffers: [elements, inverses, totals],
         params: [count, threads],
-        workgroups: groups(threads),
+        threads,
       })
     }
     this.record(commands, totals, threads, false, level + 1)
@@ -129,7 +136,7 @@ export class BatchInversion {
     commands.dispatch(unbatchKernel, {
       buffers: [elements, inverses, ofTotals],
       params: [count, threads, 2],
-      workgroups: groups(threads),
+      threads,
     })
   }
 
@@ -140,9 +147,7 @@ export class BatchInversion {
 
 /** Device memory for batches of up to `count` elements, at most: an element's inverse, and totals with their inverses of all levels. */
 export const inversionBytes = (count: number): number =>
-  ELEMENT_BYTES * (count + 2 * Math.min(count, Math.ceil(count / (PER_THREAD - 1)) + INVERSIONS))
-
-const groups = (threads: number): number => Math.ceil(threads / WORKGROUP)
+  ELEMENT_BYTES * (count + 2 * Math.min(count, Math.ceil(count / (LEAST_BATCH - 1)) + INVERSIONS))
 
 function releaseLevels(gpu: Gpu, levels: readonly Level[]): void {
   for (const { inverses, totals } of levels) {

@@ -44,9 +44,10 @@ export class CarriedSum {
    * @returns undefined where memory or bindings have no room for the buckets of two ranges
    */
   static create(gpu: Gpu, group: Group, count: number, options: MultiexpOptions = {}): CarriedSum | undefined {
-    const { bindingBytes } = gpu
+    const { bindingBytes, tuning } = gpu
     const { memoryBytes = Number.POSITIVE_INFINITY } = options
-    const { window, windows } = planMultiexp({ group, count, bindingBytes, memoryBytes }, options)
+    const { bucketCost } = tuning
+    const { window, windows } = planMultiexp({ group, count, bindingBytes, memoryBytes, bucketCost }, options)
     const carried = Math.ceil(ROUNDED * 2 * windows * bucketsOfWindow(window) * POINT_BYTES[group])
     if (carried > Math.min(bindingBytes, CARRIED_SHARE * memoryBytes)) return undefined
     const input = { group, count, bindingBytes, memoryBytes: memoryBytes - carried }

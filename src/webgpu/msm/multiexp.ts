@@ -56,8 +56,9 @@ export async function multiexp(
   const tile = Math.min(maxPoints(gpu, group), options.tilePoints ?? count)
   if (count > tile) return await tiled(gpu, group, points, scalars, first, count, run, options, tile)
   if (count === 0) return addSums(group, [])
-  const { bindingBytes } = gpu
-  const plan = planMultiexp({ group, count, bindingBytes, memoryBytes: options.memoryBytes }, options)
+  const { bindingBytes, tuning } = gpu
+  const { memoryBytes } = options
+  const plan = planMultiexp({ group, count, bindingBytes, memoryBytes, bucketCost: tuning.bucketCost }, options)
   await gpu.prepare(multiexpKernels(group))
   const set = new BufferSet(gpu)
   try {

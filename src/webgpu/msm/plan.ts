@@ -3,6 +3,7 @@
  * arithmetic, so that a budget can count what a device will allocate.
  */
 import { batchAffineBytes, type Group, POINT_BYTES } from '../curve/batch-affine.ts'
+import { DEFAULT_TUNING } from '../tuning.ts'
 import { reducedPoints } from './bucket-reduction.ts'
 import { scanBytes } from './scan.ts'
 
@@ -35,6 +36,8 @@ export interface PlanInput {
   readonly bindingBytes: number
   /** Device memory for the work buffers. @default as much as is of use */
   readonly memoryBytes?: number | undefined
+  /** As an adapter was seen to have it. It decides the window only where that takes no more memory. @default that of {@link DEFAULT_TUNING} */
+  readonly bucketCost?: number | undefined
 }
 
 /** Overrides for tests and benches. */
@@ -71,15 +74,15 @@ const mostPairs = (windows: number, window: number, count: number): number =>
   windows * Math.ceil((count + Math.min(count, bucketsOfWindow(window))) / 2)
 
 /**
- * Additions of a sum with windows of so many bits: one an entry, two a bucket for the reduction, and what its rounds cost. The topmost window may be
+ * Additions of a sum with windows of so many bits: one an entry, those of each bucket's reduction, and what its rounds cost. The topmost window may be
  * left with a few bits only: then all points meet in few buckets, which take a round a bit of their number.
  */
-function cost({ count }: PlanInput, window: number): number {
+function cost({ count, bucketCost = DEFAULT_TUNING.bucketCost }: PlanInput, window: number): number {
   const windows = windowsOf(window)
   const topBits = Math.max(0, SCALAR_BITS - 1 - (windows - 1) * window)
   const crowd = Math.max(1, count / 2 ** Math.min(topBits, window - 1))
   const ofRound = Math.min(MOST_ROUND_COST, count / 16)
-  return windows * (count + 2 * bucketsOfWindow(window)) + ofRound * (Math.ceil(Math.log2(crowd)) + window)
+  return windows * (count + bucketCost * bucketsOfWindow(window)) + ofRound * (Math.ceil(Math.log2(crowd)) + window)
 }
 
 /** Whether a binding holds the sums of all buckets, and the ranks of all entries. */
@@ -186,9 +189,20 @@ export const multiexpBytes = (plan: MultiexpPlan): number =>
  */
 export function planMultiexp(input: PlanInput, options: PlanOptions = {}): MultiexpPlan {
   const { group, count, bindingBytes, memoryBytes = Number.POSITIVE_INFINITY } = input
-  const window = options.window ?? windowBits(input)
+  const window = options.window ?? windowBits({ ...input, bucketCost: DEFAULT_TUNING.bucketCost })
   if (window === undefined || count > mostPoints(group, bindingBytes))
     throw new RangeError(`${count} points are too many for one sum with bindings of ${bindingBytes} bytes.`)
+  const plan = planWindow(input, options, window)
+  const tuned = options.window ?? windowBits(input)
+  if (tuned === undefined || tuned === window) return plan
+  // Budgets count what the window that needs no measuring takes.
+  const limit = memoryBytes < Number.POSITIVE_INFINITY ? memoryBytes : multiexpBytes(plan)
+  const other = planWindow(input, options, tuned)
+  return multiexpBytes(other) <= limit ? other : plan
+}
+
+function planWindow(input: PlanInput, options: PlanOptions, window: number): MultiexpPlan {
+  const { group, count, bindingBytes, memoryBytes = Number.POSITIVE_INFINITY } = input
   const windows = windowsOf(window)
   const memory = memoryBytes / ROUNDED
   for (let number = Math.ceil(windows / (options.windowsAtOnce ?? windows)); ; number++) {

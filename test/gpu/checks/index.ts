@@ -8,6 +8,7 @@ import { nttChecks } from './ntt.ts'
 import { pointChecks } from './points.ts'
 import { proofChecks } from './proofs.ts'
 import { setupChecks } from './setup.ts'
+import { tuningChecks } from './tuning.ts'
 import { urgentChecks } from './urgent.ts'
 
 /** Every check of a kernel, by name. */
@@ -21,5 +22,6 @@ export const checks: Readonly<Record<string, Check>> = {
   ...setupChecks,
   ...pointChecks,
   ...proofChecks,
+  ...tuningChecks,
   ...urgentChecks,
 }
