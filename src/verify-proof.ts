@@ -2,8 +2,8 @@
 import { types } from 'node:util'
 import { isCircuitId } from './circuit/circuit-id.ts'
 import { asError, InvalidRequestError } from './errors.ts'
-import type { PreparedVerifyingKey } from './groth16/verify.ts'
 import { resolveVerifyOptions } from './options.ts'
+import type { VerifyingKey } from './params/verifying-key.ts'
 import { orAborted } from './params/waiting.ts'
 import type { ProofRequest, ProofStatement } from './request/proof-request.ts'
 import { statementOf } from './request/statement.ts'
@@ -17,15 +17,15 @@ export interface VerifyProofOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Prepared keys by digest, the one used last at the end: of 2.5 MB at most. */
-const prepared = new Map<string, PreparedVerifyingKey>()
+/** Keys by digest, the one used last at the end: of 2.5 MB at most. */
+const keys = new Map<string, VerifyingKey>()
 
 /** As many as there are circuits. Development keys made anew would otherwise pile up. */
-const MOST_PREPARED = 20
+const MOST_KEYS = 20
 
 /**
  * Checks a proof against public data, all partitions at once, as the chain does. No engine is needed, and of the parameters only
- * the `.vk` file: a machine that proves nothing needs no `.params`. Takes 20 to 60 ms of the calling thread, about 200 ms for the 25,839 inputs of a 32 GiB WindowPoSt.
+ * the `.vk` file: a machine that proves nothing needs no `.params`. Takes 15 to 40 ms of the calling thread, about 200 ms for the 25,839 inputs of a 32 GiB WindowPoSt.
  *
  * @param statement what is proven: a request, whose public inputs are derived as the chain derives them, or what `statementOf` gave
  * @param proof 192 bytes a partition. Bytes that are no proof at all give false
@@ -52,19 +52,18 @@ export async function verifyProof(
   const locating = locateParameters(circuitId, { directory, allowDevelopment, verifyingKeyOnly: true })
   const location = await (signal === undefined ? locating : orAborted(locating, signal))
   // Curve arithmetic takes longer to load than the rest of the package: only who verifies waits for it.
-  const [{ prepareVerifyingKey, verifyProofs }, { openVerifyingKey }, { wasmMultiexp }] = await Promise.all([
+  const [{ verifyProofs }, { openVerifyingKey }, { wasmArithmetic }] = await Promise.all([
     import('./groth16/verify.ts'),
     import('./params/srs-file.ts'),
-    import('./cpu/verify-multiexp.ts'),
+    import('./cpu/verify-arithmetic.ts'),
   ])
-  const key =
-    prepared.get(location.vkDigest) ?? prepareVerifyingKey(await openVerifyingKey(location, undefined, signal))
-  prepared.delete(location.vkDigest)
-  prepared.set(location.vkDigest, key)
-  const [oldest] = prepared.keys()
-  if (oldest !== undefined && prepared.size > MOST_PREPARED) prepared.delete(oldest)
+  const key = keys.get(location.vkDigest) ?? (await openVerifyingKey(location, undefined, signal))
+  keys.delete(location.vkDigest)
+  keys.set(location.vkDigest, key)
+  const [oldest] = keys.keys()
+  if (oldest !== undefined && keys.size > MOST_KEYS) keys.delete(oldest)
   signal?.throwIfAborted()
-  return verifyProofs(key, publicInputs, proof, { multiexp: wasmMultiexp })
+  return verifyProofs(key, publicInputs, proof, wasmArithmetic)
 }
 
 function isStatement(value: ProofRequest | ProofStatement): value is ProofStatement {

@@ -13,9 +13,9 @@
  * With a single proof the weight is 1, and the equation is the first one.
  */
 import { randomBytes } from 'node:crypto'
-import { bls12_381 } from '@noble/curves/bls12-381.js'
 import { decodeSumG1, PointEncodingError } from '../curve/encoding.ts'
 import { bigintMultiexp, type G1Multiexp } from '../curve/multiexp.ts'
+import { bigintPairings, type PairingCheck } from '../curve/pairing.ts'
 import { G1, type G1Point, type G2Point } from '../curve/points.ts'
 import { InvalidRequestError } from '../errors.ts'
 import { fromBytesBE, fromBytesLE, writeBytesLE } from '../field/bytes.ts'
@@ -25,30 +25,11 @@ import { decodeProof, PROOF_BYTES } from './proof.ts'
 
 const WEIGHT_BYTES = 16
 
-/** The lines of a Miller loop for a fixed point of G2. */
-type Lines = ReturnType<typeof bls12_381.utils.calcPairingPrecomputes>
-
-/** A key with what its pairings need worked out: about 10 ms, worth keeping while proofs of its circuit are verified. */
-export interface PreparedVerifyingKey {
-  readonly key: VerifyingKey
-  readonly beta: Lines
-  readonly gamma: Lines
-  readonly delta: Lines
-}
-
 export interface VerifyOptions {
   /** How sums in G1 are made. @default bigint arithmetic: slow for a key of thousands of inputs */
   readonly multiexp?: G1Multiexp | undefined
-}
-
-function lines(point: G2Point): Lines {
-  return bls12_381.utils.calcPairingPrecomputes(
-    point as unknown as Parameters<typeof bls12_381.utils.calcPairingPrecomputes>[0],
-  )
-}
-
-export function prepareVerifyingKey(key: VerifyingKey): PreparedVerifyingKey {
-  return { key, beta: lines(key.betaG2), gamma: lines(key.gammaG2), delta: lines(key.deltaG2) }
+  /** How pairings are computed. @default bigint arithmetic */
+  readonly pairings?: PairingCheck | undefined
 }
 
 /**
@@ -59,13 +40,12 @@ export function prepareVerifyingKey(key: VerifyingKey): PreparedVerifyingKey {
  * @throws {InvalidRequestError} the public inputs are too few or too many for the key, or not canonical
  */
 export function verifyProofs(
-  prepared: PreparedVerifyingKey,
+  key: VerifyingKey,
   publicInputs: readonly (readonly Uint8Array[])[],
   proof: Uint8Array,
   options: VerifyOptions = {},
 ): boolean {
-  const { key } = prepared
-  const multiexp = options.multiexp ?? bigintMultiexp
+  const { multiexp = bigintMultiexp, pairings = bigintPairings } = options
   if (publicInputs.length === 0) {
     throw new InvalidRequestError('publicInputs: no partition', {
       details: { field: 'publicInputs', expected: 'at least 1 partition', received: '0 partitions' },
@@ -87,15 +67,16 @@ export function verifyProofs(
   const sumOfWeights = weights.reduce((sum, weight) => sum + weight, 0n) % FR_MODULUS
   const x = decodeSumG1(multiexp(key.ic, weightedInputs(publicInputs, weights, sumOfWeights, key.inputs)))
   let c = G1.ZERO
-  const terms: [Lines, G1Point][] = proofs.map(({ a, b, c: cj }, j) => {
+  const terms: [G1Point, G2Point][] = proofs.map(({ a, b, c: cj }, j) => {
     const weight = weights[j] as bigint
     c = c.add(cj.multiplyUnsafe(weight))
-    return [lines(b), a.multiplyUnsafe(weight)]
+    return [a.multiplyUnsafe(weight), b]
   })
-  terms.push([prepared.beta, key.alphaG1.multiplyUnsafe(sumOfWeights).negate()])
-  terms.push([prepared.gamma, x.negate()])
-  terms.push([prepared.delta, c.negate()])
-  return productOfPairingsIsOne(terms)
+  terms.push([key.alphaG1.multiplyUnsafe(sumOfWeights).negate(), key.betaG2])
+  terms.push([x.negate(), key.gammaG2])
+  terms.push([c.negate(), key.deltaG2])
+  // e(0, Q) = 1: such a factor is left out, since infinity has no affine coordinates.
+  return pairings(terms.filter(([point]) => !point.is0()))
 }
 
 /** A weight of 0 would skip its proof. */
@@ -128,19 +109,6 @@ function weightedInputs(
     }
   }
   return scalars
-}
-
-function productOfPairingsIsOne(terms: readonly [Lines, G1Point][]): boolean {
-  const { Fp12 } = bls12_381.fields
-  // e(0, Q) = 1: such a factor is left out, since infinity has no affine coordinates.
-  const factors = terms
-    .filter(([, point]) => !point.is0())
-    .map(([line, point]): [Lines, bigint, bigint] => {
-      const { x, y } = point.toAffine()
-      return [line, x, y]
-    })
-  if (factors.length === 0) return true
-  return Fp12.eql(Fp12.finalExponentiate(bls12_381.millerLoopBatch(factors)), Fp12.ONE)
 }
 
 function checkInputs(inputs: readonly Uint8Array[], expected: number, field: string): void {

@@ -1,11 +1,12 @@
-/** Verification in a worker: about a tenth of a second of bigint arithmetic that must not hold the host's event loop up. */
+/** Verification in a worker: it takes the time of a few frames, which must not hold the host's event loop up. */
 import type { CircuitId } from '../circuit/circuit-id.ts'
-import { wasmMultiexp } from '../cpu/verify-multiexp.ts'
+import { wasmArithmetic } from '../cpu/verify-arithmetic.ts'
 import type { Run } from '../groth16/proving-device.ts'
-import { type PreparedVerifyingKey, prepareVerifyingKey, verifyProofs } from '../groth16/verify.ts'
+import { verifyProofs } from '../groth16/verify.ts'
 import { freshDigest } from '../params/digest.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
 import { openVerifyingKey } from '../params/srs-file.ts'
+import type { VerifyingKey } from '../params/verifying-key.ts'
 
 /** A finished proof and what it has to state. */
 export interface VerifyTask {
@@ -16,20 +17,20 @@ export interface VerifyTask {
   readonly proof: Uint8Array
 }
 
-/** Keys in use, one a circuit: reading and preparing one takes longer than a verification. */
-const prepared = new Map<CircuitId, { readonly digest: string; readonly key: PreparedVerifyingKey }>()
+/** Keys in use, one a circuit: reading one takes longer than a verification. */
+const keys = new Map<CircuitId, { readonly digest: string; readonly key: VerifyingKey }>()
 
 async function verify({ location, publicInputs, proof }: VerifyTask, run: Run): Promise<boolean> {
-  let known = prepared.get(location.circuitId)
+  let known = keys.get(location.circuitId)
   if (known?.digest !== location.vkDigest) {
     known = {
       digest: location.vkDigest,
-      key: prepareVerifyingKey(await openVerifyingKey(location, undefined, run.signal)),
+      key: await openVerifyingKey(location, undefined, run.signal),
     }
-    prepared.set(location.circuitId, known)
+    keys.set(location.circuitId, known)
   }
   run.signal.throwIfAborted()
-  return verifyProofs(known.key, publicInputs, proof, { multiexp: wasmMultiexp })
+  return verifyProofs(known.key, publicInputs, proof, wasmArithmetic)
 }
 
 /** Reads parameters anew, whatever is remembered of them: what their digest is now. Those without a file can't have changed. */

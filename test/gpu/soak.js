@@ -7,7 +7,7 @@ import { circuitShape } from '../../src/circuit/circuit-shape.ts'
 import { WasmPoseidonHasher } from '../../src/cpu/poseidon.ts'
 import { proveBatch } from '../../src/groth16/prove-batch.ts'
 import { SrsPoints } from '../../src/groth16/srs-points.ts'
-import { prepareVerifyingKey, verifyProofs } from '../../src/groth16/verify.ts'
+import { verifyProofs } from '../../src/groth16/verify.ts'
 import { takeOver } from '../../src/request/partitions.ts'
 import { statementOf } from '../../src/request/statement.ts'
 import { validateRequest } from '../../src/request/validate.ts'
@@ -28,7 +28,7 @@ const [partition] = await takeOver(validateRequest(windowRequest()))
 const witness = await checkAndSynthesize(partition, new WasmPoseidonHasher(), idle)
 const deviceShape = await device.loadShape(shape)
 const points = new SrsPoints(device, source, { keep: true })
-const key = prepareVerifyingKey(source.key)
+const key = source.key
 const { publicInputs } = statementOf(windowRequest())
 
 let used

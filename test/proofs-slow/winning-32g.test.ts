@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
 import { CpuDevice } from '../../src/cpu/cpu-device.ts'
-import { prepareVerifyingKey, verifyProofs } from '../../src/groth16/verify.ts'
+import { verifyProofs } from '../../src/groth16/verify.ts'
 import { developmentFileNames } from '../../src/params/published.ts'
 import type { SrsFile } from '../../src/params/srs-file.ts'
 import { statementOf } from '../../src/request/statement.ts'
@@ -64,6 +64,6 @@ describe('WinningPoSt 32 GiB', () => {
   it('with random blinding it verifies', async () => {
     const proof = await proveRequest(device, shape, source, winning32Request())
     const { publicInputs } = statementOf(winning32Request())
-    expect(verifyProofs(prepareVerifyingKey(source.key), publicInputs, proof)).toBe(true)
+    expect(verifyProofs(source.key, publicInputs, proof)).toBe(true)
   }, 300_000)
 })

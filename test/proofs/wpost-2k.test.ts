@@ -1,6 +1,6 @@
 /** WindowPoSt of really sealed 2 KiB sectors, from vanilla proofs to bytes, on both arithmetics of the CPU device. */
 import { describe, expect, it } from 'vitest'
-import { prepareVerifyingKey, verifyProofs } from '../../src/groth16/verify.ts'
+import { verifyProofs } from '../../src/groth16/verify.ts'
 import { statementOf } from '../../src/request/statement.ts'
 import { window3Request, windowRequest } from '../support/fixtures.ts'
 import { idle, proveRequest, recordedProof } from '../support/prove.ts'
@@ -38,7 +38,7 @@ describe.each(['fma', 'integer'] as const)('WindowPoSt 2 KiB on the %s arithmeti
     const shares: number[] = []
     const run = { signal: idle.signal, unit: (share: number) => void shares.push(share) }
     const proof = await proveRequest(device, shape, source, window3Request(), { run })
-    const key = prepareVerifyingKey(source.key)
+    const key = source.key
     const { publicInputs } = statementOf(window3Request())
     expect(verifyProofs(key, publicInputs, proof)).toBe(true)
     expect(verifyProofs(key, [...publicInputs].reverse(), proof)).toBe(false)

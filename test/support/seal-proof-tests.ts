@@ -1,6 +1,6 @@
 /** The way of a whole sector's proof through the engine, as an example makes it. */
 import { expect, it } from 'vitest'
-import { prepareVerifyingKey, verifyProofs } from '../../src/groth16/verify.ts'
+import { verifyProofs } from '../../src/groth16/verify.ts'
 import { statementOf } from '../../src/request/statement.ts'
 import { proofOfExample } from './example-proof.ts'
 import { type RecordedCircuit, testRecordedCircuit } from './recorded-circuit.ts'
@@ -11,7 +11,7 @@ export function testSectorProof(circuit: RecordedCircuit, example: string): void
 
   it('through the engine, in a process that ends by itself, it verifies for its own statement only', async () => {
     const proof = await proofOfExample(example, tools.directory)
-    const key = prepareVerifyingKey(tools.source.key)
+    const key = tools.source.key
     const { publicInputs } = statementOf(circuit.request())
     expect(verifyProofs(key, publicInputs, proof)).toBe(true)
     expect(Buffer.from(proof).equals(Buffer.from(tools.recorded.proof))).toBe(false)

@@ -12,7 +12,7 @@ import { decodeProof } from '../../src/groth16/proof.ts'
 import { proveBatch } from '../../src/groth16/prove-batch.ts'
 import type { Run } from '../../src/groth16/proving-device.ts'
 import { SrsPoints, type SrsPointsOptions } from '../../src/groth16/srs-points.ts'
-import { prepareVerifyingKey, verifyProofs } from '../../src/groth16/verify.ts'
+import { verifyProofs } from '../../src/groth16/verify.ts'
 import { shapeFingerprint } from '../../src/params/development-marker.ts'
 import { bytesDigest } from '../../src/params/digest.ts'
 import { paramsLayout } from '../../src/params/layout.ts'
@@ -52,7 +52,7 @@ beforeAll(async () => {
   const shares: number[] = []
   const run = { signal: idle.signal, unit: (share: number) => void shares.push(share) }
   const setup = await setupFromScalars(new ReferenceDevice(), toxic, referenceSetupScalars(shape, toxic), idle)
-  const written = await writeParameters(setup, 'cpu', shape, handle, run)
+  const written = await writeParameters(setup, 'cpu', shape, { path: paramsFile, handle }, run)
   await handle.close()
   await writeFile(vkFile, written.verifyingKey)
   digests = { paramsDigest: written.paramsDigest, vkDigest: bytesDigest(written.verifyingKey) }
@@ -109,7 +109,7 @@ async function prove(options: ProveOptions = {}): Promise<{ proofs: Uint8Array[]
 const verifies = async (k: number, proof: Uint8Array): Promise<boolean> => {
   const source = await openTiny()
   await source.close()
-  return verifyProofs(prepareVerifyingKey(source.key), [inputsOf(k)], proof)
+  return verifyProofs(source.key, [inputsOf(k)], proof)
 }
 
 describe('a batch on the reference device', () => {
@@ -127,7 +127,7 @@ describe('a batch on the reference device', () => {
       return source
     })
     const together = new Uint8Array(Buffer.concat(proofs))
-    expect(verifyProofs(prepareVerifyingKey(key), [0, 1, 2].map(inputsOf), together)).toBe(true)
+    expect(verifyProofs(key, [0, 1, 2].map(inputsOf), together)).toBe(true)
   })
 
   it('is blinded: other bytes each time', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { InvalidRequestError } from '../../src/errors.ts'
-import { prepareVerifyingKey, verifyProofs } from '../../src/groth16/verify.ts'
+import { verifyProofs } from '../../src/groth16/verify.ts'
 import { parseVerifyingKey } from '../../src/params/verifying-key.ts'
 import { fromHex, type ProofVector, proofVector, vectorFile, vectorJson } from '../support/vectors.ts'
 
@@ -18,7 +18,7 @@ const VECTORS: Readonly<Record<string, ProofVector>> = {
     publicInputs: [thirdparty.public_inputs.map(fromHex)],
   },
 }
-const prepare = (vk: Uint8Array) => prepareVerifyingKey(parseVerifyingKey(vk, { file: 'test.vk' }))
+const prepare = (vk: Uint8Array) => parseVerifyingKey(vk, { file: 'test.vk' })
 const window = VECTORS['window 2 KiB'] as ProofVector
 const window3 = VECTORS['window 2 KiB, two partitions'] as ProofVector
 const windowKey = prepare(window.vk)

@@ -9,7 +9,7 @@ import { G1, G2 } from '../../../src/curve/points.ts'
 import { makeParameters } from '../../../src/device/made-parameters.ts'
 import { FR_MODULUS, frFromBytes } from '../../../src/field/fr.ts'
 import { proveBatch } from '../../../src/groth16/prove-batch.ts'
-import { prepareVerifyingKey, verifyProofs } from '../../../src/groth16/verify.ts'
+import { verifyProofs } from '../../../src/groth16/verify.ts'
 import { paramsLayout, QUERIES, QUERY_GROUP } from '../../../src/params/layout.ts'
 import { openVerifyingKey } from '../../../src/params/srs-file.ts'
 import type { ToxicWaste } from '../../../src/params/toxic-waste.ts'
@@ -140,7 +140,7 @@ const proof =
       const shape = await device.loadShape(circuit)
       const { points, file } = parameters
       const [bytes] = await proveBatch({ device, shape, witnesses: [witness], points, key: file.key }, run)
-      const key = prepareVerifyingKey(await openVerifyingKey(location, circuit.inputs))
+      const key = await openVerifyingKey(location, circuit.inputs)
       assert(verifyProofs(key, [[witness.inputs.subarray(32)]], bytes as Uint8Array), 'the proof holds')
       points.release()
       shape.release()

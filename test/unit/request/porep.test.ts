@@ -1,7 +1,7 @@
 /** A real seal's commit-phase-1 output, in every form in which it is kept; what it states. */
 import { describe, expect, it } from 'vitest'
 import { UnsupportedProofError } from '../../../src/errors.ts'
-import { prepareVerifyingKey, verifyProofs } from '../../../src/groth16/verify.ts'
+import { verifyProofs } from '../../../src/groth16/verify.ts'
 import { parseVerifyingKey } from '../../../src/params/verifying-key.ts'
 import { takeOver } from '../../../src/request/partitions.ts'
 import { registeredSealProof, sealProofOf } from '../../../src/request/porep/seal-proofs.ts'
@@ -111,7 +111,7 @@ describe('the statement of a seal', () => {
 
   it('is what the reference’s proof proves', () => {
     const { vk, proof } = proofVector('2KiB/a', 'porep', 'porep-2KiB')
-    const key = prepareVerifyingKey(parseVerifyingKey(vk, { file: 'test.vk' }))
+    const key = parseVerifyingKey(vk, { file: 'test.vk' })
     expect(verifyProofs(key, statementOf(porepRequest()).publicInputs, proof)).toBe(true)
     const other = statementOf(syntheticSealRequest('StackedDrg2KiBV1_1'))
     expect(verifyProofs(key, other.publicInputs, proof)).toBe(false)

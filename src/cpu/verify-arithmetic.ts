@@ -1,10 +1,14 @@
-/** The sum over a verifying key's points in WebAssembly, on the calling thread: what makes verification of thousands of inputs fast. */
+/** What verification computes, in WebAssembly on the calling thread: the sum over a verifying key's points, and pairings. */
 import type { G1Multiexp } from '../curve/multiexp.ts'
+import type { PairingCheck } from '../curve/pairing.ts'
+import type { VerifyOptions } from '../groth16/verify.ts'
 import type { MemoryArena } from './arena.ts'
 import { localKernels } from './local-kernels.ts'
 import { SCALAR_BYTES } from './msm/digits.ts'
+import { doublingTerms, sumByDoubling } from './msm/doubling-sum.ts'
 import { ENCODED_BYTES, groupKernels, POINT_BYTES } from './msm/group-kernels.ts'
 import { digitsBytes, multiexpSync } from './msm/multiexp.ts'
+import { PairingProduct } from './pairing/pairing-product.ts'
 import type { ThreadContext } from './thread-context.ts'
 
 /** 64 MiB: a key of 25,840 inputs takes 3.3 MB, and 1.8 MB more while it is summed over. */
@@ -13,16 +17,18 @@ const MAXIMUM_PAGES = 1024
 /** Keys whose points stay imported. Ten circuits are in use at most at a time, usually one or two. */
 const KEPT_KEYS = 4
 
-class VerifyMultiexp {
+class VerifyArithmetic {
   readonly #context: ThreadContext
   readonly #arena: MemoryArena
   /** Imported points by the array that they came from, least recently used first. */
   readonly #imported = new Map<Uint8Array, number>()
+  readonly pairings: PairingProduct
 
   constructor() {
     const { context, arena } = localKernels(MAXIMUM_PAGES)
     this.#context = context
     this.#arena = arena
+    this.pairings = new PairingProduct(context, arena)
   }
 
   sum(points: Uint8Array, scalars: Uint8Array): Uint8Array {
@@ -31,6 +37,8 @@ class VerifyMultiexp {
       throw new RangeError(`${scalars.length} bytes of scalars for ${points.length} bytes of points`)
     }
     const address = this.#points(points, count)
+    const terms = doublingTerms(scalars)
+    if (terms !== undefined) return sumByDoubling(this.#context, this.#arena, address, terms)
     const blocks = [this.#arena.allocate(scalars.length)]
     try {
       blocks.push(this.#arena.allocate(digitsBytes(count)))
@@ -85,14 +93,25 @@ class VerifyMultiexp {
   }
 }
 
-let instance: VerifyMultiexp | undefined
+let instance: VerifyArithmetic | undefined
+
+function shared(): VerifyArithmetic {
+  instance ??= new VerifyArithmetic()
+  return instance
+}
 
 /**
  * {@link G1Multiexp} by the kernels of the CPU device. The first call of a thread compiles them (about 20 ms) and the first for each
  * array of points imports it; arrays are known by identity and must not change.
  * @throws {Error} the package was not built, or a point is not on the curve
  */
-export const wasmMultiexp: G1Multiexp = (points, scalars) => {
-  instance ??= new VerifyMultiexp()
-  return instance.sum(points, scalars)
-}
+export const wasmMultiexp: G1Multiexp = (points, scalars) => shared().sum(points, scalars)
+
+/**
+ * {@link PairingCheck} by the same kernels.
+ * @throws {Error} the package was not built
+ */
+export const wasmPairings: PairingCheck = (terms) => shared().pairings.isOne(terms)
+
+/** Both. */
+export const wasmArithmetic: VerifyOptions = { multiexp: wasmMultiexp, pairings: wasmPairings }
