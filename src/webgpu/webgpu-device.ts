@@ -27,7 +27,7 @@ import { GpuShape } from './assignment/gpu-shape.ts'
 import { ROW_KERNELS } from './assignment/row-kernels.ts'
 import { compileAhead } from './compile-ahead.ts'
 import { fixedBaseMultiples } from './curve/fixed-base.ts'
-import { encodedBytes, IMPORT_KERNEL, streamPoints } from './curve/import-points.ts'
+import { encodedBytes, importKernels, streamPoints } from './curve/import-points.ts'
 import { MAX_SHARDS, shardLog2 } from './elements.ts'
 import { Gpu } from './gpu.ts'
 import { keepBusy } from './keep-busy.ts'
@@ -47,10 +47,9 @@ import { type GpuPlan, leastGpuBytes, planGpu, rangePoints } from './working-set
 export const PROVING_KERNELS: readonly Kernel[] = [
   ...ROW_KERNELS,
   ...QUOTIENT_KERNELS,
-  IMPORT_KERNEL.g1,
+  ...new Set([...importKernels('g1'), ...importKernels('g2')]),
   ...querySumKernels('g1'),
   ...querySumKernels('g2'),
-  IMPORT_KERNEL.g2,
 ]
 
 export interface WebGpuDeviceOptions extends OpenGpuOptions {

@@ -5,7 +5,8 @@
  */
 
 import { POINT_BYTES } from '../../src/webgpu/curve/batch-affine.ts'
-import { IMPORT_KERNEL } from '../../src/webgpu/curve/import-points.ts'
+import { EXPORT_KERNEL, recordExport } from '../../src/webgpu/curve/export-points.ts'
+import { importKernels, recordCheck, recordConversion } from '../../src/webgpu/curve/import-points.ts'
 import { Gpu } from '../../src/webgpu/gpu.ts'
 import { CarriedSum } from '../../src/webgpu/msm/carried-sum.ts'
 import { maxPoints, multiexp } from '../../src/webgpu/msm/multiexp.ts'
@@ -88,27 +89,41 @@ async function bits(group, log2) {
   gpu.trim()
 }
 
-/** The kernel alone, warm. Big-endian bytes are random here: the check refuses them, the work is the same. */
-async function imports(group, n) {
-  const encoded = await benchScalars(gpu, (n * POINT_BYTES[group]) / 32)
-  const points = await gpu.allocate(n * POINT_BYTES[group], 'points')
+/**
+ * The kernels alone, warm: conversion of coordinates, the check of each point, and both. The points are valid: one that is refused costs an atomic
+ * operation on a number that all share.
+ */
+async function imports(group, count) {
+  const points = await distinctPoints(gpu, group, count)
+  const encoded = await gpu.allocate(count * POINT_BYTES[group], 'encoded points')
   const firstBad = await gpu.allocate(16, 'first refused point')
-  await gpu.prepare([IMPORT_KERNEL[group]])
-  const repeat = 8
-  const work = async () => {
-    const commands = gpu.commands('import points')
-    for (let k = 0; k < repeat; k++) {
-      commands.dispatch(IMPORT_KERNEL[group], {
-        buffers: [encoded, points, firstBad],
-        params: [n, 3, 0],
-        workgroups: Math.ceil(n / 64),
-      })
+  await gpu.upload(firstBad, 0, new Uint8Array(Uint32Array.of(count, 0, 0, 0).buffer))
+  await gpu.prepare([EXPORT_KERNEL, ...importKernels(group)])
+  const exporting = gpu.commands('export points')
+  recordExport(exporting, group, points, encoded, count)
+  await exporting.submit()
+  const part = { encoded, points, firstBad, first: 0, count }
+  const convert = (commands) => recordConversion(commands, group, part)
+  const check = (commands) => recordCheck(commands, group, part)
+  const repeat = gpu.info.software ? 1 : 8
+  for (const [label, record] of [
+    ['convert', convert],
+    ['check', check],
+    ['import', (commands) => check(convert(commands))],
+  ]) {
+    const work = async () => {
+      const commands = gpu.commands(label)
+      for (let k = 0; k < repeat; k++) record(commands)
+      await commands.submit()
     }
-    await commands.submit()
+    await work()
+    const ms = (await best(4, work)) / repeat
+    console.log(
+      `${label} ${group}, ${count} points: ${ms.toFixed(3)} ms, ${((count / ms) * 1e-6).toFixed(3)} G points/s`,
+    )
   }
-  await work()
-  const ms = (await best(4, work)) / repeat
-  console.log(`import ${group}, ${n} points: ${ms.toFixed(2)} ms, ${((n / ms) * 1e-6).toFixed(3)} G points/s`)
+  const [first] = new Uint32Array((await gpu.download(firstBad, 0, 4)).buffer)
+  if (first !== count) throw new Error(`point ${first} was refused`)
   for (const buffer of [encoded, points, firstBad]) gpu.release(buffer)
   gpu.trim()
 }

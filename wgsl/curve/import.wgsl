@@ -1,11 +1,10 @@
-// Points from bellperson's uncompressed form, big-endian x || y (G2: c1 before c0), to packed Montgomery form. Refused: a coordinate
-// not below p (flags stand in its top bits, so infinity and compressed points go with it) and a point off the curve.
+// Coordinates from bellperson's uncompressed form, 48 bytes big-endian, to packed Montgomery form. Refused: one not below p; flags
+// stand in the top bits of x, so infinity and compressed points go with it. Of an element of Fq2 c1 comes before c0 there.
 // `first_bad` gets the lowest number of a refused point, counted from `first` on; it starts above all of them.
-struct ImportParams { points: u32, three: u32, first: u32 }
-struct Point { x: CPacked, y: CPacked }
+struct ImportParams { coordinates: u32, per_point: u32, first: u32 }
 
 @group(0) @binding(0) var<storage, read> encoded: array<FQPacked>;
-@group(0) @binding(1) var<storage, read_write> points: array<Point>;
+@group(0) @binding(1) var<storage, read_write> coordinates: array<FQPacked>;
 @group(0) @binding(2) var<storage, read_write> first_bad: atomic<u32>;
 @group(0) @binding(3) var<uniform> params: ImportParams;
 
@@ -32,27 +31,10 @@ fn below(a: vec4<u32>, b: vec4<u32>, lower: bool) -> bool {
 fn below_p(w: FQPacked) -> bool { return below(w.v2, P_2, below(w.v1, P_1, below(w.v0, P_0, false))); }
 
 @compute @workgroup_size(64)
-fn import_points(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn import_coordinates(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let i = workgroup_number(group, groups) * 64u + local;
-  if (i >= params.points) { return; }
-  var canonical = true;
-  var x = C_ZERO;
-  var y = C_ZERO;
-  // Steps over one body: 2 bring x and y into Montgomery form, then x², x³ and y².
-  var power = C_ZERO;
-  for (var step = 0u; step < params.three + 2u; step++) {
-    var left = C_R2;
-    var right = power;
-    if (step < 2u) { right = read_coordinate(2u * i + step, &canonical); }
-    if (step == 2u) { left = x; right = x; }
-    if (step == 3u) { left = x; }
-    if (step == 4u) { left = y; right = y; }
-    let product = c_mul(left, right);
-    if (step == 0u) { x = product; }
-    if (step == 1u) { y = product; }
-    if (step == 2u || step == 3u) { power = product; }
-    if (step == 4u) { power = c_sub(product, power); }
-  }
-  if (!canonical || !c_is_zero(c_sub(power, c_curve_constant()))) { atomicMin(&first_bad, params.first + i); }
-  points[i] = Point(c_pack(c_tidy(x)), c_pack(c_tidy(y)));
+  if (i >= params.coordinates) { return; }
+  let w = integer(encoded[select(i, i ^ 1u, params.per_point == 4u)]);
+  if (!below_p(w)) { atomicMin(&first_bad, params.first + i / params.per_point); }
+  coordinates[i] = fq_pack(fq_to_montgomery(w));
 }

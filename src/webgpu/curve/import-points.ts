@@ -1,27 +1,70 @@
 /** Points from bellperson's uncompressed big-endian encoding into the packed form, checked to be on the curve. */
 import type { ReadPoints, Run } from '../../groth16/proving-device.ts'
 import { BufferSet } from '../buffer-set.ts'
+import type { BufferRange, Commands } from '../commands.ts'
 import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
 import { FQ } from '../prelude/digit-field.ts'
 import { STAGING_BUFFERS, STAGING_BYTES } from '../staging.ts'
 import { ADDITION_COST, type Group, POINT_BYTES } from './batch-affine.ts'
 
-const importKernel = (group: Group): Kernel => ({
-  name: `import ${group}`,
-  fields: [{ field: FQ }],
-  parts: [
-    'invocation.wgsl',
-    `curve/coordinate-${group}.wgsl`,
-    `curve/coordinate-${group}-mul.wgsl`,
-    'curve/import.wgsl',
-    `curve/import-${group}.wgsl`,
-  ],
-  entry: 'import_points',
+/** Converts coordinates of either group. */
+export const IMPORT_KERNEL: Kernel = {
+  name: 'import coordinates',
+  fields: [{ field: FQ, multiplication: false, conversion: true }],
+  parts: ['invocation.wgsl', 'curve/import.wgsl'],
+  entry: 'import_coordinates',
   bindings: ['read', 'read_write', 'read_write', 'uniform'],
+}
+
+const checkKernel = (group: Group): Kernel => ({
+  name: `check ${group}`,
+  fields: [{ field: FQ, multiplication: false, accumulation: true }],
+  parts: ['invocation.wgsl', `curve/check-${group}.wgsl`, 'curve/check.wgsl'],
+  entry: 'check_points',
+  bindings: ['read', 'read_write', 'uniform'],
 })
 
-export const IMPORT_KERNEL: Readonly<Record<Group, Kernel>> = { g1: importKernel('g1'), g2: importKernel('g2') }
+/** Checks points to be on the curve. */
+export const CHECK_KERNEL: Readonly<Record<Group, Kernel>> = { g1: checkKernel('g1'), g2: checkKernel('g2') }
+
+/** Elements of Fq in a point, and steps of its check. */
+const COORDINATES = { g1: 2, g2: 4 } as const
+const CHECK_STEPS = { g1: 3, g2: 6 } as const
+
+/** Where points come from and go to: ranges of exactly their size. */
+export interface PointImport {
+  readonly encoded: BufferRange
+  readonly points: BufferRange
+  /** Gets the lowest number of a refused point, counted from `first` on. */
+  readonly firstBad: GPUBuffer
+  readonly first: number
+  readonly count: number
+}
+
+/** Records the conversion of points. Coordinates are refused that are not below p. */
+export function recordConversion(commands: Commands, group: Group, part: PointImport): Commands {
+  const { encoded, points, firstBad, first, count } = part
+  const coordinates = COORDINATES[group] * count
+  return commands.dispatch(IMPORT_KERNEL, {
+    buffers: [encoded, points, firstBad],
+    params: [coordinates, COORDINATES[group], first],
+    workgroups: Math.ceil(coordinates / 64),
+  })
+}
+
+/** Records the check of points that were converted. Those off the curve are refused. */
+export function recordCheck(commands: Commands, group: Group, part: Omit<PointImport, 'encoded'>): Commands {
+  const { points, firstBad, first, count } = part
+  return commands.dispatch(CHECK_KERNEL[group], {
+    buffers: [points, firstBad],
+    params: [count, CHECK_STEPS[group], first],
+    workgroups: Math.ceil(count / 64),
+  })
+}
+
+/** Kernels of an import. */
+export const importKernels = (group: Group): readonly Kernel[] => [IMPORT_KERNEL, CHECK_KERNEL[group]]
 
 /**
  * Imports points that are on the device already.
@@ -36,15 +79,13 @@ export async function importPoints(
   points: GPUBuffer,
   count: number,
 ): Promise<number | undefined> {
-  await gpu.prepare([IMPORT_KERNEL[group]])
+  await gpu.prepare(importKernels(group))
   const firstBad = await gpu.allocate(16, 'first refused point')
   try {
     await gpu.upload(firstBad, 0, new Uint8Array(Uint32Array.of(count, 0, 0, 0).buffer))
-    const commands = gpu.commands('import points').dispatch(IMPORT_KERNEL[group], {
-      buffers: [encoded, points, firstBad],
-      params: [count, 3, 0],
-      workgroups: Math.ceil(count / 64),
-    })
+    const commands = gpu.commands('import points')
+    const part: PointImport = { encoded, points, firstBad, first: 0, count }
+    recordCheck(recordConversion(commands, group, part), group, part)
     // Submitted one behind the other, waited for together.
     const [, bad] = await Promise.all([commands.submit(), readFirstBad(gpu, firstBad, count)])
     return bad
@@ -84,7 +125,7 @@ export async function streamPoints(
   points: GPUBuffer,
   run: Run,
 ): Promise<number | undefined> {
-  await gpu.prepare([IMPORT_KERNEL[group]])
+  await gpu.prepare(importKernels(group))
   const set = new BufferSet(gpu)
   try {
     const firstBad = await set.allocate(16, 'first refused point')
@@ -152,19 +193,15 @@ interface Part {
 function importPart(gpu: Gpu, group: Group, part: Part): Promise<unknown> {
   const { staging, encoded, points, firstBad, first, size } = part
   const bytes = size * POINT_BYTES[group]
-  return gpu
-    .commands('import points')
-    .copy(staging, 0, encoded, 0, bytes)
-    .dispatch(IMPORT_KERNEL[group], {
-      buffers: [
-        { buffer: encoded, offset: 0, size: bytes },
-        { buffer: points, offset: first * POINT_BYTES[group], size: bytes },
-        firstBad,
-      ],
-      params: [size, 3, first],
-      workgroups: Math.ceil(size / 64),
-    })
-    .submit()
+  const ranges: PointImport = {
+    encoded: { buffer: encoded, offset: 0, size: bytes },
+    points: { buffer: points, offset: first * POINT_BYTES[group], size: bytes },
+    firstBad,
+    first,
+    count: size,
+  }
+  const commands = gpu.commands('import points').copy(staging, 0, encoded, 0, bytes)
+  return recordCheck(recordConversion(commands, group, ranges), group, ranges).submit()
 }
 
 /** Bytes of an encoded point; packed ones have as many. */

@@ -7,14 +7,19 @@
  * value is within about ±1.1 p; sums and differences of a few such may be multiplied (R is 2048 p for Fq, 2^11 r for Fr). Packing
  * needs |value| < 4.9 p for Fq (6 bits of top digit) and < 1.1 r for Fr (4 bits: fr_tidy first, unless it comes out of fr_mul of tidy factors).
  */
+import { conversionWgsl } from './conversion-wgsl.ts'
 import { DIGIT_BITS, type DigitField, mod, montgomeryFactor, toDigits, topBias, topBits } from './digit-field.ts'
-import { montgomerySquare, multiplicationWgsl, squaringWgsl } from './multiplication-wgsl.ts'
+import { accumulationWgsl, montgomerySquare, multiplicationWgsl, squaringWgsl } from './multiplication-wgsl.ts'
 
 export interface FieldWgslOptions {
   /** Include `fq_mul`. @default true */
   readonly multiplication?: boolean
   /** Include `fq_sqr`. @default false */
   readonly squaring?: boolean
+  /** Include `fq_accumulate` and `fq_reduce`, for sums of two products. @default false */
+  readonly accumulation?: boolean
+  /** Include `fq_to_montgomery`. @default false */
+  readonly conversion?: boolean
   /** Karatsuba levels. @default 2 */
   readonly levels?: number
 }
@@ -23,10 +28,12 @@ export interface FieldWgslOptions {
 export const packedVectors = (field: DigitField): number => field.words / 4
 
 export function fieldWgsl(field: DigitField, options: FieldWgslOptions = {}): string {
-  const { multiplication = true, squaring = false, levels = 2 } = options
+  const { multiplication = true, squaring = false, accumulation = false, conversion = false, levels = 2 } = options
   const parts = [structure(field), linear(field), carries(field), packing(field), plain(field)]
   if (multiplication) parts.push(multiplicationWgsl(field, levels))
   if (squaring) parts.push(squaringWgsl(field, levels))
+  if (accumulation) parts.push(accumulationWgsl(field, levels))
+  if (conversion) parts.push(conversionWgsl(field))
   return parts.join('\n')
 }
 

@@ -13,13 +13,15 @@
  *
  * Which columns to sweep: column k sees min(k + 1, 2n − 1 − k) products in step 1 and as many as there are j < n − 1 with
  * 0 <= k − j − 1 < n, plus one of the Montgomery step, in step 3; it is swept if the two together pass 31.
+ *
+ * Steps 1 and 2 apart from 3 and 4 make sums of two products with one reduction: `…_accumulate` and `…_reduce`.
  */
 import { balanced, DIGIT_BITS, type DigitField, invert, mod, montgomeryFactor, toDigits } from './digit-field.ts'
 
 type Operand = readonly string[]
 
 /** Names of fresh variables, and the statements so far. */
-class Body {
+export class Body {
   readonly lines: string[] = []
   #count = 0
 
@@ -105,49 +107,68 @@ function squareColumns(body: Body, a: Operand, levels: number): string[] {
   return columns.names(body)
 }
 
-/** First and last column that steps 1 and 3 together would overflow. */
-export function sweptColumns(n: number): { readonly first: number; readonly last: number } {
+/**
+ * First and last column that steps 1 and 3 together would overflow.
+ * @param products that step 1 adds up
+ */
+export function sweptColumns(n: number, products = 1): { readonly first: number; readonly last: number } {
   const crowded: number[] = []
   for (let k = 0; k < 2 * n; k++) {
-    const products = Math.max(0, Math.min(k + 1, 2 * n - 1 - k))
+    const terms = products * Math.max(0, Math.min(k + 1, 2 * n - 1 - k))
     const folds = Math.max(0, Math.min(k - 1, n - 2) - Math.max(0, k - n) + 1)
     const montgomery = k >= n - 1 && k <= 2 * n - 2 ? 1 : 0
-    if (products + folds + montgomery > 31) crowded.push(k)
+    if (terms + folds + montgomery > 31) crowded.push(k)
   }
   return { first: crowded[0] ?? 0, last: crowded[crowded.length - 1] ?? -1 }
 }
 
-/** Statements from product columns to the returned value. */
-function reduction(body: Body, field: DigitField, columns: readonly string[]): void {
-  const n = field.digits
-  const base = 1n << BigInt(DIGIT_BITS)
-  const fold = toDigits(balanced(invert(base, field.modulus), field.modulus), n)
-  const modulus = toDigits(field.modulus, n)
-  const negativeInverse = Number(BigInt.asIntN(DIGIT_BITS, -invert(mod(field.modulus, base), base)))
-  for (let k = 0; k < 2 * n; k++) body.lines.push(`  var c${k} = ${columns[k] ?? '0'};`)
-  const { first, last } = sweptColumns(n)
+/** Carries the crowded ones of the columns c0, c1, …, all in parallel. */
+function sweep(body: Body, n: number, products: number): void {
+  const { first, last } = sweptColumns(n, products)
   for (let k = first; k <= last; k++) body.lines.push(`  let s${k} = (c${k} + 8192) >> 14u;`)
   for (let k = first; k <= last; k++) body.lines.push(`  c${k} += ${k > first ? `s${k - 1} ` : ''}- (s${k} << 14u);`)
   if (last >= first) body.lines.push(`  c${last + 1} += s${last};`)
-  const term = (factor: string, digit: number): string =>
-    digit < 0 ? ` - ${factor} * ${-digit}` : ` + ${factor} * ${digit}`
+}
+
+const product = (factor: string, digit: number): string =>
+  digit < 0 ? ` - ${factor} * ${-digit}` : ` + ${factor} * ${digit}`
+
+/** Makes column k divisible by 2^14 by a multiple of p, and carries it. Only its low 14 bits count; it is reduced first so that the product is exact. */
+export function montgomeryStep(body: Body, field: DigitField, k: number): void {
+  const base = 1n << BigInt(DIGIT_BITS)
+  const modulus = toDigits(field.modulus, field.digits)
+  const negativeInverse = Number(BigInt.asIntN(DIGIT_BITS, -invert(mod(field.modulus, base), base)))
+  body.lines.push(`  let low = c${k} & 16383;`, `  let q${k} = (((low * ${negativeInverse}) & 16383) ^ 8192) - 8192;`)
+  for (const [j, digit] of modulus.entries()) body.lines.push(`  c${k + j} = c${k + j}${product(`q${k}`, digit)};`)
+  body.lines.push(`  c${k + 1} += c${k} >> 14u;`)
+}
+
+/** Statements from swept columns to the returned value. */
+function reduction(body: Body, field: DigitField): void {
+  const n = field.digits
+  const base = 1n << BigInt(DIGIT_BITS)
+  const fold = toDigits(balanced(invert(base, field.modulus), field.modulus), n)
   for (let k = 0; k < n - 1; k++) {
     body.lines.push(`  let u${k} = (c${k} + 8192) >> 14u;`, `  let q${k} = c${k} - (u${k} << 14u);`)
     for (let j = 0; j < n; j++) {
       const carry = j === 0 ? ` + u${k}` : ''
-      body.lines.push(`  c${k + 1 + j} = c${k + 1 + j}${term(`q${k}`, fold[j] as number)}${carry};`)
+      body.lines.push(`  c${k + 1 + j} = c${k + 1 + j}${product(`q${k}`, fold[j] as number)}${carry};`)
     }
   }
-  const k = n - 1
-  // Only the low 14 bits of column · (−p^−1) count; the column is reduced first so that the product is exact.
-  body.lines.push(`  let low = c${k} & 16383;`, `  let q${k} = (((low * ${negativeInverse}) & 16383) ^ 8192) - 8192;`)
-  for (let j = 0; j < n; j++) body.lines.push(`  c${k + j} = c${k + j}${term(`q${k}`, modulus[j] as number)};`)
-  body.lines.push(`  c${n} += c${k} >> 14u;`)
+  montgomeryStep(body, field, n - 1)
   for (let j = n; j < 2 * n - 1; j++) {
     body.lines.push(`  let v${j} = (c${j} + 8192) >> 14u;`, `  c${j + 1} += v${j};`)
   }
   const digits = Array.from({ length: n }, (_, j) => (j === n - 1 ? `c${2 * n - 1}` : `c${n + j} - (v${n + j} << 14u)`))
   body.lines.push(`  return ${field.name.toUpperCase()}(${digits.join(', ')});`)
+}
+
+/** Statements from a product's columns to the returned value. */
+function reduceProduct(body: Body, field: DigitField, columns: readonly string[]): void {
+  const n = field.digits
+  for (let k = 0; k < 2 * n; k++) body.lines.push(`  var c${k} = ${columns[k] ?? '0'};`)
+  sweep(body, n, 1)
+  reduction(body, field)
 }
 
 const digitsOf = (name: string, n: number): string[] => Array.from({ length: n }, (_, i) => `${name}.d${i}`)
@@ -156,7 +177,7 @@ const digitsOf = (name: string, n: number): string[] => Array.from({ length: n }
 export function multiplicationWgsl(field: DigitField, levels: number): string {
   const type = field.name.toUpperCase()
   const body = new Body()
-  reduction(body, field, productColumns(body, digitsOf('a', field.digits), digitsOf('b', field.digits), levels))
+  reduceProduct(body, field, productColumns(body, digitsOf('a', field.digits), digitsOf('b', field.digits), levels))
   return `fn ${field.name}_mul(a: ${type}, b: ${type}) -> ${type} {\n${body.lines.join('\n')}\n}\n`
 }
 
@@ -164,8 +185,33 @@ export function multiplicationWgsl(field: DigitField, levels: number): string {
 export function squaringWgsl(field: DigitField, levels: number): string {
   const type = field.name.toUpperCase()
   const body = new Body()
-  reduction(body, field, squareColumns(body, digitsOf('a', field.digits), levels))
+  reduceProduct(body, field, squareColumns(body, digitsOf('a', field.digits), levels))
   return `fn ${field.name}_sqr(a: ${type}) -> ${type} {\n${body.lines.join('\n')}\n}\n`
+}
+
+/** `fn fq_accumulate(sum, a, b)`: columns of a sum of two products at most; `fn fq_reduce(sum)`: that sum / R. One body of each. */
+export function accumulationWgsl(field: DigitField, levels: number): string {
+  const { name, digits: n } = field
+  const [type, sum] = [name.toUpperCase(), `${name.toUpperCase()}Sum`]
+  const names = Array.from({ length: 2 * n }, (_, k) => `c${k}`)
+  const accumulate = new Body()
+  const columns = productColumns(accumulate, digitsOf('a', n), digitsOf('b', n), levels)
+  for (const [k, c] of names.entries()) accumulate.lines.push(`  var ${c} = sum.${c} + ${columns[k] ?? '0'};`)
+  sweep(accumulate, n, 2)
+  const reduce = new Body()
+  for (const c of names) reduce.lines.push(`  var ${c} = sum.${c};`)
+  reduction(reduce, field)
+  return [
+    `struct ${sum} { ${names.map((c) => `${c}: i32`).join(', ')} }`,
+    `fn ${name}_accumulate(sum: ${sum}, a: ${type}, b: ${type}) -> ${sum} {`,
+    ...accumulate.lines,
+    `  return ${sum}(${names.join(', ')});`,
+    '}',
+    `fn ${name}_reduce(sum: ${sum}) -> ${type} {`,
+    ...reduce.lines,
+    '}',
+    '',
+  ].join('\n')
 }
 
 /** R² mod p, balanced: fq_mul by it brings a plain value into Montgomery form. */

@@ -4,7 +4,7 @@ import type { Group } from '../../../src/webgpu/curve/batch-affine.ts'
 import { importPoints } from '../../../src/webgpu/curve/import-points.ts'
 import { type MultiexpOptions, multiexp } from '../../../src/webgpu/msm/multiexp.ts'
 import { mostPoints, multiexpBytes, planMultiexp } from '../../../src/webgpu/msm/plan.ts'
-import { FR } from '../../../src/webgpu/prelude/digit-field.ts'
+import { FQ, FR, invert, mod } from '../../../src/webgpu/prelude/digit-field.ts'
 import { bufferOf, type Check, dirtyBuffer, plainWords, Random, readWords } from '../harness.ts'
 import { type Affine, affineOf, packPoints, randomPoints, referenceSum, toNoble, unpackPoints } from '../points.ts'
 import { bitSumChecks, underStress } from './bit-sums.ts'
@@ -102,6 +102,21 @@ const imports =
       5,
       'off the curve',
     )
+    for (let end = 48; end <= size; end += 48) {
+      const at = end - 1
+      assert.equal(await spoil(9, (point) => point.writeUInt8(point.readUInt8(at) ^ 1, at)), 9, `byte ${at}`)
+    }
+    if (group === 'g2') {
+      // y0² − y1² stays, or 2 y0 y1 does.
+      const [x0, x1, y0, y1] = points[7] as [bigint, bigint, bigint, bigint]
+      for (const y of [
+        [y0, FQ.modulus - y1],
+        [mod(2n * y0, FQ.modulus), mod(y1 * invert(2n, FQ.modulus), FQ.modulus)],
+      ] as const) {
+        const spoiled = [x1, x0, y[1], y[0]].map((part) => part.toString(16).padStart(96, '0')).join('')
+        assert.equal(await spoil(7, (point) => point.set(Buffer.from(spoiled, 'hex'))), 7, 'half of the equation holds')
+      }
+    }
     assert.equal(await spoil(66, (point) => p.copy(point, size - 48)), 66, 'a coordinate equal to p')
     assert.equal(await spoil(0, (point) => point.fill(0).writeUInt8(0x40)), 0, 'infinity')
     assert.equal(
