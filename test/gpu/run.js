@@ -5,12 +5,12 @@
  */
 import { Gpu } from '../../src/webgpu/gpu.ts'
 import { checks } from './checks/index.ts'
-import { longProofChecks } from './checks/proofs.ts'
+import { longProofChecks, sealProofChecks } from './checks/proofs.ts'
 import { longSetupChecks } from './checks/setup.ts'
 
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
 const allowSoftware = process.argv.includes('--software')
-const wanted = Object.entries({ ...checks, ...longProofChecks, ...longSetupChecks }).filter(
+const wanted = Object.entries({ ...checks, ...longProofChecks, ...sealProofChecks, ...longSetupChecks }).filter(
   ([name]) => names.length === 0 || names.some((part) => name.includes(part)),
 )
 
