@@ -3,13 +3,13 @@
  *
  * A digest is the first 16 bytes of BLAKE2b-512 of the whole file, in hex, as in `parameters.json` of `filecoin-proofs`.
  */
-import { createHash, randomBytes } from 'node:crypto'
-import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { createHash } from 'node:crypto'
+import { type FileHandle, open, readFile, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { asError } from '../errors.ts'
-import { makeFolder } from './make-folder.ts'
+import { cacheFolder } from './cache-folder.ts'
 import type { ReadRun } from './parameters-location.ts'
+import { replaceFile } from './replace-file.ts'
 import { answered, closeFile, orAborted } from './waiting.ts'
 
 /** Bytes hashed at once: about 4 ms of the calling thread. */
@@ -59,11 +59,11 @@ const MEMO_LIMIT_MS = 5_000
 type MemoRun = Pick<ReadRun, 'note' | 'answerMs'>
 
 /**
- * The file that remembers digests: in $XDG_CACHE_HOME, else in ~/.cache.
+ * The file that remembers digests.
  * @throws the system's error if there is no home
  */
 export function memoFile(): string {
-  return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'wgzk', 'digests.json')
+  return join(cacheFolder(), 'digests.json')
 }
 
 /**
@@ -128,22 +128,11 @@ async function remember(key: string, entry: MemoEntry, run: MemoRun): Promise<vo
     // Throws where the user of the process has no home: a container that runs under any number.
     const file = memoFile()
     const kept = await present(await readMemo(limitMs), limitMs)
-    await answered(file, writeMemo(file, { ...kept, [key]: entry }), { limitMs })
+    // At worst another process's entry is lost.
+    const memo = JSON.stringify({ version: MEMO_VERSION, files: { ...kept, [key]: entry } }, undefined, 1)
+    await answered(file, replaceFile(file, memo), { limitMs })
   } catch (error) {
     run.note?.(`the digest of ${key} can't be remembered, and is computed again next time: ${asError(error).message}`)
-  }
-}
-
-/** Renaming is atomic: another process sees the old file or the new one, and at worst one entry is lost. */
-async function writeMemo(file: string, files: Memo): Promise<void> {
-  const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`
-  await makeFolder(dirname(file))
-  try {
-    await writeFile(temporary, JSON.stringify({ version: MEMO_VERSION, files }, undefined, 1))
-    await rename(temporary, file)
-  } catch (error) {
-    await rm(temporary, { force: true }).catch(() => {})
-    throw error
   }
 }
 
