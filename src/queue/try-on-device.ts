@@ -81,8 +81,13 @@ export async function tryOnDevice(
           partition.gpuShare = share
           steps.progressed(partition)
         },
-        // What only gets ready may have to go elsewhere, with all of its memory.
-        onPassed: (milestone) => (working ? freed(milestone) : void passed.push(milestone)),
+        onPassed: (milestone) => {
+          // In a GPU's own memory it waits for none any more, though it only gets ready: so the next witness is there when it works.
+          if (milestone === 'taken' && device.client.info.kind === 'webgpu') room.turn.leave()
+          // What only gets ready may have to go elsewhere, with all of its memory.
+          if (working) freed(milestone)
+          else passed.push(milestone)
+        },
       },
     )
     if (role === 'device') steps.circuits.located(circuitId, points)

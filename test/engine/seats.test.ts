@@ -33,6 +33,23 @@ describe('a device that works on one partition after another', () => {
     expect(await idleMs(0)).toBeGreaterThanOrEqual(9 * (20 + 12))
   })
 
+  test('makes the next witness while one works and, on a GPU, another has its own there', async () => {
+    const begun = async (kind: 'cpu' | 'webgpu', lookahead: number): Promise<number> => {
+      const machine = new FakeMachine({ unitMs: 50, transferMs: 12, kind })
+      const engine = await value(machine.engine({ synthesis: { concurrency: 2, lookahead } }))
+      let most = 0
+      engine.on('partition', () => {
+        const states = engine.status().jobs.flatMap(({ partitions }) => partitions.map(({ state }) => state))
+        most = Math.max(most, states.filter((state) => state !== 'pending' && state !== 'done').length)
+      })
+      await value(engine.prove(ten))
+      await outcome(engine.close())
+      return most
+    }
+    expect([await begun('cpu', 0), await begun('cpu', 1), await begun('cpu', 2)]).toEqual([1, 2, 3])
+    expect([await begun('webgpu', 0), await begun('webgpu', 1), await begun('webgpu', 2)]).toEqual([1, 3, 4])
+  })
+
   test('has one at work and one that gets ready, and tells of the one that works', async () => {
     const machine = new FakeMachine({ unitMs: 5 })
     const engine = await value(machine.engine({ synthesis: { concurrency: 3, lookahead: 3 } }))
