@@ -7,7 +7,7 @@ import { best } from './bench-support.js'
 
 const run = { signal: new AbortController().signal, unit: () => {} }
 
-/** Both directions, and each pass of an analysis. */
+/** Both directions, and each round of an analysis. */
 export async function transforms(gpu, log2s = [19, 20, 22, 24]) {
   for (const log2 of log2s) {
     const domain = await Domain.create(gpu, log2)
@@ -24,14 +24,14 @@ export async function transforms(gpu, log2s = [19, 20, 22, 24]) {
     }
     const analysis = domain.analysis(elements.shards)
     const [down, up] = [await timed(analysis), await timed(domain.synthesis(elements.shards))]
-    // Steps that do the same to different shards are one pass.
-    const passes = new Map()
+    // Steps that do the same to different shards are one round: of so many levels before its group, levels of it, and levels of it before the round.
+    const rounds = new Map()
     for (const step of analysis) {
-      const name = `${step.kernel.name} ${step.params.slice(1, 3).join('+')}`
-      passes.set(name, [...(passes.get(name) ?? []), step])
+      const name = step.params.slice(1, 4).join('/')
+      rounds.set(name, [...(rounds.get(name) ?? []), step])
     }
     const parts = []
-    for (const [name, steps] of passes) parts.push(`${name}: ${await timed(steps)}`)
+    for (const [name, steps] of rounds) parts.push(`${name}: ${await timed(steps)}`)
     console.log(`transform 2^${log2}: analysis ${down} ms, synthesis ${up} ms (${parts.join(', ')})`)
     domain.release()
     elements.release()

@@ -4,7 +4,7 @@ import { poseidonTableScalars } from '../../cpu/circuit-machine/poseidon-table.t
 import { ELEMENT_BYTES, layoutOf } from '../elements.ts'
 import { allocationBytes } from '../gpu.ts'
 import { splitBits } from '../ntt/powers.ts'
-import { planTransform, SMALL_ROOTS } from '../ntt/transform.ts'
+import { planTransform } from '../ntt/transform.ts'
 import { densityBytes } from './dense-values.ts'
 import { ownParts, tableLayout, templateCounts } from './template-parts.ts'
 
@@ -37,7 +37,7 @@ export function assignmentBytes(shape: CircuitShape, bindingBytes: number): Assi
   const { inputs, aux, log2Domain, root } = shape
   const { bits, wide } = root.totals
   return {
-    shape: templateBytes(shape) + 2 * densityTableBytes(aux) + domainBytes(log2Domain, bindingBytes),
+    shape: templateBytes(shape) + 2 * densityTableBytes(aux) + domainBytes(log2Domain),
     ...partitionBytes({ inputs, aux, log2Domain, bits, wide }, bindingBytes),
   }
 }
@@ -84,13 +84,12 @@ const densityTableBytes = (aux: number): number =>
   densityBytes(aux).reduce((sum, bytes) => sum + allocationBytes(bytes), 0)
 
 /** Tables of a domain: roots, powers of g and of 1/g, one constant. */
-export function domainBytes(log2: number, bindingBytes: number): number {
+export function domainBytes(log2: number): number {
   const table = (count: number): number => allocationBytes(count * ELEMENT_BYTES)
-  const layout = layoutOf({ bindingBytes }, 2 ** log2)
-  const { rootsLog2 } = planTransform(log2, layout)
-  const roots = table(Math.max(1, 2 ** (rootsLog2 - 1))) + (layout.shards === 1 ? 0 : table(2 ** (log2 - rootsLog2)))
+  const { rootsLog2 } = planTransform(log2)
+  const roots = table(2 ** rootsLog2) + table(2 ** (log2 - rootsLog2))
   const low = splitBits(log2)
-  return roots + table(SMALL_ROOTS) + 2 * (table(2 ** low) + table(2 ** (log2 - low))) + table(1)
+  return roots + 2 * (table(2 ** low) + table(2 ** (log2 - low))) + table(1)
 }
 
 /** A polynomial of so many bytes makes z give way in any case. */

@@ -59,12 +59,12 @@ const randomValues = (n: number): bigint[] => {
 }
 
 const transform =
-  (log2: number, mostRootsLog2?: number): Check =>
+  (log2: number, mostGroupBits?: number): Check =>
   async (gpu) => {
     const n = 2 ** log2
     const root = rootOfUnity(log2)
     const values = randomValues(n)
-    const domain = await Domain.create(gpu, log2, mostRootsLog2)
+    const domain = await Domain.create(gpu, log2, mostGroupBits)
     const elements = await elementsOf(
       gpu,
       words(values, (value) => plainWords(value, FR.words)),
@@ -139,9 +139,10 @@ const all =
 export const nttChecks: Record<string, Check> = Object.fromEntries([
   ...[1, 2, 3, 7, 8, 9, 11].map((log2) => [`transform of 2^${log2}`, transform(log2)]),
   ...[1, 4, 9].map((log2) => [`quotient on 2^${log2}`, quotient(log2)]),
-  // One pass over two shards; a pass over four of them and one in each; roots that the table has only every eighth of.
+  ...[4, 6].map((bits) => [`transform of 2^11 in groups of ${bits} levels`, transform(11, bits)]),
+  // Over two shards and over four; in groups of four, four and one levels, and of two each.
   [
     'transforms over shards',
-    withShards(7, all(transform(8), transform(9), transform(9, 6), transform(8, 2), quotient(8), quotient(9))),
+    withShards(7, all(transform(8), transform(9), transform(9, 4), transform(8, 2), quotient(8), quotient(9))),
   ],
 ])
