@@ -4,6 +4,7 @@
  */
 import { GpuDeviceLostError, GpuOutOfMemoryError, GpuValidationError } from '../errors.ts'
 import { Commands, type CommandTarget } from './commands.ts'
+import { type BufferKind, IdleBuffers } from './idle-buffers.ts'
 import { type CompiledKernel, composeKernel, type Kernel, WORKGROUP_SIZE } from './kernel.ts'
 import { type AdapterInfo, MAP, type OpenedGpu, type OpenGpuOptions, openGpu, USAGE } from './open-gpu.ts'
 import { STAGING_BYTES, StagingRing, type StagingTarget } from './staging.ts'
@@ -24,36 +25,7 @@ export const allocationBytes = (bytes: number): number => {
   return Math.ceil(Math.max(bytes, 16) / step) * step
 }
 
-/** What is kept for reuse. */
-type BufferKind = 'storage' | 'uniform' | 'read back'
 const LEAST_SMALL_BYTES = 4096
-
-/** Buffers of one use, by size. */
-class IdleBuffers {
-  readonly #bySize = new Map<number, GPUBuffer[]>()
-  bytes = 0
-
-  take(size: number): GPUBuffer | undefined {
-    const buffer = this.#bySize.get(size)?.pop()
-    if (buffer !== undefined) this.bytes -= size
-    return buffer
-  }
-
-  give(buffer: GPUBuffer): void {
-    const { size } = buffer
-    const others = this.#bySize.get(size)
-    if (others === undefined) this.#bySize.set(size, [buffer])
-    else others.push(buffer)
-    this.bytes += size
-  }
-
-  takeAll(): GPUBuffer[] {
-    const all = [...this.#bySize.values()].flat()
-    this.#bySize.clear()
-    this.bytes = 0
-    return all
-  }
-}
 
 interface GpuMemoryOption {
   /** Device memory that may be allocated. @default what the driver gives */
@@ -93,11 +65,7 @@ export class Gpu implements CommandTarget, StagingTarget {
   /** Device memory that may be allocated. */
   readonly memoryBytes: number
   /** Buffers for reuse. */
-  readonly #idle: Readonly<Record<BufferKind, IdleBuffers>> = {
-    storage: new IdleBuffers(),
-    uniform: new IdleBuffers(),
-    'read back': new IdleBuffers(),
-  }
+  readonly #idle = new IdleBuffers()
   #tuning: Tuning = DEFAULT_TUNING
   readonly #compiled = new Map<string, Promise<CompiledKernel>>()
   readonly #ready = new Map<string, CompiledKernel>()
@@ -222,7 +190,7 @@ export class Gpu implements CommandTarget, StagingTarget {
   async allocate(bytes: number, label: string): Promise<GPUBuffer> {
     const size = allocationBytes(bytes)
     if (this.#lost !== undefined) throw this.#lost
-    const idle = this.#idle.storage.take(size)
+    const idle = this.#idle.take('storage', size)
     if (idle !== undefined) {
       idle.label = label
       return idle
@@ -240,6 +208,7 @@ export class Gpu implements CommandTarget, StagingTarget {
       const buffer = await this.#tryCreate(descriptor)
       if (buffer !== undefined) return buffer
       this.trim()
+      await this.returned()
       const again = await this.#tryCreate(descriptor)
       if (again !== undefined) return again
       this.givenBytes = Math.min(this.givenBytes, this.allocatedBytes - descriptor.size)
@@ -256,7 +225,7 @@ export class Gpu implements CommandTarget, StagingTarget {
    */
   #count(descriptor: GPUBufferDescriptor): void {
     const { size } = descriptor
-    if (this.allocatedBytes + size > this.memoryBytes) this.trim()
+    this.#giveUp(size)
     if (size > this.limits.maxBufferSize || this.allocatedBytes + size > this.memoryBytes) {
       throw this.#outOfMemory(descriptor)
     }
@@ -287,7 +256,7 @@ export class Gpu implements CommandTarget, StagingTarget {
 
   /** Gives a buffer back for reuse. Work already submitted still sees it: the queue is in order. */
   release(buffer: GPUBuffer): void {
-    this.#idle.storage.give(buffer)
+    this.#idle.give('storage', buffer)
   }
 
   /**
@@ -299,13 +268,13 @@ export class Gpu implements CommandTarget, StagingTarget {
   }
 
   releaseUniform(buffer: GPUBuffer): void {
-    this.#idle.uniform.give(buffer)
+    this.#idle.give('uniform', buffer)
   }
 
   /** Small buffers are made without waiting for the driver's word: whether it had no memory shows in the unit that uses them. */
   #takeSmall(kind: BufferKind, bytes: number, usage: number): GPUBuffer {
     const descriptor = { label: kind, size: 2 ** Math.ceil(Math.log2(Math.max(bytes, LEAST_SMALL_BYTES))), usage }
-    const idle = this.#idle[kind].take(descriptor.size)
+    const idle = this.#idle.take(kind, descriptor.size)
     if (idle !== undefined) return idle
     this.#count(descriptor)
     return this.device.createBuffer(descriptor)
@@ -313,8 +282,29 @@ export class Gpu implements CommandTarget, StagingTarget {
 
   /** Destroys the buffers kept for reuse. */
   trim(): void {
-    for (const idle of Object.values(this.#idle)) for (const buffer of idle.takeAll()) this.destroy(buffer)
+    for (let buffer = this.#idle.takeOldest(); buffer !== undefined; buffer = this.#idle.takeOldest()) {
+      this.destroy(buffer)
+    }
     this.staging.trim()
+  }
+
+  /** Destroys idle buffers, those first that nobody wanted for longest, until so many bytes more are within the memory to count on. */
+  #giveUp(bytes: number): void {
+    while (this.allocatedBytes + bytes > this.plannedBytes) {
+      const buffer = this.#idle.takeOldest()
+      if (buffer === undefined) break
+      this.destroy(buffer)
+    }
+    if (this.allocatedBytes + bytes > this.memoryBytes) this.staging.trim()
+  }
+
+  /**
+   * Resolves when the driver has got back what was destroyed: Dawn returns it when work that is submitted afterwards is done, and the driver takes
+   * 30 ms a gibibyte, in which nothing else can be submitted.
+   */
+  async returned(): Promise<void> {
+    this.device.queue.submit([this.device.createCommandEncoder({ label: 'nothing' }).finish()])
+    await this.guard(this.device.queue.onSubmittedWorkDone())
   }
 
   /** Memory to count on: what may be allocated, as far as it is there. */
@@ -324,8 +314,7 @@ export class Gpu implements CommandTarget, StagingTarget {
 
   /** Bytes in buffers that are in use; the staging ring is not, between uploads. */
   get usedBytes(): number {
-    const idle = Object.values(this.#idle).reduce((sum, { bytes }) => sum + bytes, 0)
-    return this.allocatedBytes - this.staging.bytes - idle
+    return this.allocatedBytes - this.staging.bytes - this.#idle.bytes
   }
 
   /** Copies bytes (a multiple of 4) into a buffer; they may be reused once the promise resolves. */
@@ -367,7 +356,7 @@ export class Gpu implements CommandTarget, StagingTarget {
       reusable = true
       return read
     } finally {
-      if (reusable) this.#idle['read back'].give(target)
+      if (reusable) this.#idle.give('read back', target)
       else this.destroy(target)
     }
   }
