@@ -1,4 +1,6 @@
 /** The doctor's report for people. */
+import type { TuningInUse } from '../device/device-spec.ts'
+import type { Trial } from '../webgpu/calibrate.ts'
 import { duration, ratesLines } from './bench-text.ts'
 import type { AdapterReport, DoctorReport } from './doctor.ts'
 import { table } from './table.ts'
@@ -64,8 +66,35 @@ function adapterLines({ name, backend, software, copies, copy, ...adapter }: Ada
   }
   const time = selfTestMs === undefined ? '' : ` in ${selfTestMs} ms`
   lines.push(`    self-test: ${selfTest}${time}${reason === undefined ? '' : `: ${reason}`}`)
+  if (adapter.tuning !== undefined) lines.push(...tuningLines(adapter.tuning))
   if (adapter.rates !== undefined) lines.push(...indented(ratesLines(adapter.rates)))
   return lines
+}
+
+/** What a trial's values are. */
+const TRIED: Readonly<Record<Trial['what'], string>> = {
+  workgroupSize: 'workgroups of',
+  inversionBatch: 'batches of an inversion of',
+  window: 'bits of a window',
+}
+
+function tuningLines({ source, tuning, trials = [], measuredAt, compileMs, deviceMs, notKept }: TuningInUse): string[] {
+  const { workgroupSize, inversionBatch, bucketCost, firstUnit } = tuning
+  const since = {
+    default: 'the default: not measured yet',
+    file: `remembered, measured ${measuredAt}`,
+    measured: `measured just now, in ${duration(deviceMs ?? 0)} and ${duration(compileMs ?? 0)} of compiling`,
+  }[source]
+  const times = trials.map(({ what, tried }) => {
+    const each = tried.map(({ value, ms }) => `${value}: ${ms.toFixed(2)} ms`).join(', ')
+    return `      tried ${TRIED[what]} ${each}`
+  })
+  return [
+    `    tuning: ${since}`,
+    `      workgroups of ${workgroupSize}, batches of ${inversionBatch}, a bucket ${bucketCost} additions, first unit ${firstUnit}`,
+    ...times,
+    ...(notKept === undefined ? [] : [`      it can't be remembered: ${notKept}`]),
+  ]
 }
 
 const indented = (lines: readonly string[]): string[] => lines.map((line) => `    ${line}`)

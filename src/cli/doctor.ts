@@ -11,7 +11,7 @@ import type { CircuitId } from '../circuit/circuit-id.ts'
 import { MAX_LOG2_DOMAIN } from '../cpu/ntt/transform.ts'
 import { enableRelaxedSimd, hasRelaxedSimd, isMultiplyAddFused } from '../cpu/relaxed-simd.ts'
 import { WorkerDeviceClient } from '../device/device-client.ts'
-import type { AdapterDetails } from '../device/device-spec.ts'
+import type { AdapterDetails, TuningInUse } from '../device/device-spec.ts'
 import { CPU_NAME, gpuSpec } from '../device/open-devices.ts'
 import { Engine } from '../engine.ts'
 import { ProverError, toErrorObject } from '../errors.ts'
@@ -28,6 +28,8 @@ export interface AdapterReport extends ListedAdapter {
   readonly selfTestMs?: number
   /** Why it can't be used, or was not tested. */
   readonly reason?: string
+  /** What it is tuned to, and since when. */
+  readonly tuning?: TuningInUse
   /** Of hardware. */
   readonly rates?: DeviceRates
 }
@@ -76,12 +78,18 @@ const SELF_TEST_LIMIT_MS = 60_000
 /** Measuring hardware takes seconds. */
 const MEASURE_LIMIT_MS = 120_000
 
-export async function examine({ parameterCache }: { parameterCache?: string | undefined } = {}): Promise<DoctorReport> {
+export interface ExamineOptions {
+  readonly parameterCache?: string | undefined
+  /** Also find out what the GPUs are best tuned to, whatever is remembered of them, and remember that. @default false */
+  readonly calibrate?: boolean | undefined
+}
+
+export async function examine({ parameterCache, calibrate = false }: ExamineOptions = {}): Promise<DoctorReport> {
   const folder = parameterDirectory(parameterCache, '--parameters')
   const options = resolveOptions({ parameterCache: folder })
   const { adapters: listed, reason } = await listAdapters()
   const adapters: AdapterReport[] = []
-  for (const adapter of listed) adapters.push(await examineAdapter(adapter))
+  for (const adapter of listed) adapters.push(await examineAdapter(adapter, calibrate))
   const { devices, capabilities, gpuUnavailable, failure } = await examineEngine(folder)
   const cpu = await examineCpu(options)
   const gpuReason = reason ?? gpuUnavailable
@@ -135,17 +143,20 @@ async function cpuRates(cpu: ResolvedOptions['cpu']): Promise<DeviceRates | unde
 const isTimeout = (error: unknown): boolean => error instanceof DOMException && error.name === 'TimeoutError'
 
 /** Opens an adapter in a process of its own, software ones too, and tests it. */
-async function examineAdapter(adapter: ListedAdapter): Promise<AdapterReport> {
+async function examineAdapter(adapter: ListedAdapter, calibrate: boolean): Promise<AdapterReport> {
   const spec = { ...gpuSpec(adapter, resolveOptions({ gpu: { allowSoftware: true } }).gpu), selfTest: false }
   let client: WorkerDeviceClient | undefined
-  let opened: Pick<AdapterReport, 'details' | 'maxLog2Domain'> = {}
+  let opened: Pick<AdapterReport, 'details' | 'maxLog2Domain' | 'tuning'> = {}
   try {
     client = await WorkerDeviceClient.start(spec, `doctor ${adapter.name}`, { isolation: 'process' })
-    const { adapter: details, maxLog2Domain } = client.info
-    opened = { maxLog2Domain, ...(details !== undefined && { details }) }
+    const { adapter: details, maxLog2Domain, tuning } = client.info
+    opened = { maxLog2Domain, ...(details !== undefined && { details }), ...(tuning !== undefined && { tuning }) }
     const from = performance.now()
     await client.selfTest({ signal: AbortSignal.timeout(SELF_TEST_LIMIT_MS) })
     const selfTestMs = Math.round(performance.now() - from)
+    if (calibrate && !adapter.software) {
+      opened = { ...opened, tuning: await client.calibrate({ signal: AbortSignal.timeout(MEASURE_LIMIT_MS) }) }
+    }
     const rates = adapter.software ? undefined : await gpuRates(client)
     return { ...adapter, ...opened, selfTest: 'passed', selfTestMs, ...(rates !== undefined && { rates }) }
   } catch (error) {

@@ -8,13 +8,14 @@ import { parseArgs } from 'node:util'
 import { isCircuitId } from '../circuit/circuit-id.ts'
 import { ProverError } from '../errors.ts'
 
-const USAGE = `usage: wgzk doctor [--json] [--parameters FOLDER]
+const USAGE = `usage: wgzk doctor [--calibrate] [--json] [--parameters FOLDER]
        wgzk bench [--device NAME] [--log2 N] [--circuit ID]… [--rounds N] [--relaxed-simd auto|enable|never] [--json] [--parameters FOLDER]
 
 doctor tells what this machine can prove: its GPUs, processor and memory, how fast they are, the parameters found, and each circuit's device.
 bench measures one device.
 
   --json               one JSON object
+  --calibrate          also find out what the GPUs are best tuned to, and remember it for this user's engines
   --parameters FOLDER  where the parameter files are (default: FIL_PROOFS_PARAMETER_CACHE, else /var/tmp/filecoin-proof-parameters)
   --device NAME        cpu, or a part of an adapter's name (default: the first hardware GPU, else cpu)
   --log2 N             the evaluation domain to measure, 2^N (10 to 24; default: by the device's speed)
@@ -24,6 +25,7 @@ bench measures one device.
 
 const OPTIONS = {
   json: { type: 'boolean', default: false },
+  calibrate: { type: 'boolean', default: false },
   parameters: { type: 'string' },
   device: { type: 'string' },
   log2: { type: 'string' },
@@ -51,10 +53,10 @@ function integer(text: string, name: string, least: number, most: number): numbe
   throw new UsageError(`expected --${name} to be an integer from ${least} to ${most}, got ${text}`)
 }
 
-async function doctor({ parameters, json }: Values): Promise<void> {
+async function doctor({ parameters, json, calibrate }: Values): Promise<void> {
   const { examine } = await import('./doctor.ts')
   const { reportText } = await import('./doctor-text.ts')
-  const report = await examine({ parameterCache: parameters })
+  const report = await examine({ parameterCache: parameters, calibrate })
   console.log(json ? JSON.stringify(report, null, 2) : reportText(report))
   process.exitCode = report.canProve ? 0 : 1
 }

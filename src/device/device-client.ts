@@ -9,7 +9,7 @@ import { ProverError } from '../errors.ts'
 import type { DeviceRates, MeasureOptions } from '../groth16/device-rates.ts'
 import type { Run } from '../groth16/proving-device.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
-import type { DeviceInfo, DeviceSpec } from './device-spec.ts'
+import type { DeviceInfo, DeviceSpec, TuningInUse } from './device-spec.ts'
 import type { CallOptions, Link } from './link.ts'
 import { ProcessLink } from './process-link.ts'
 import { STALL_MS } from './stall-watch.ts'
@@ -95,6 +95,7 @@ export type DeviceFunctions = {
   readonly start: (spec: DeviceSpec, run: Run) => Promise<DeviceInfo>
   readonly selfTest: (args: undefined, run: Run) => Promise<void>
   readonly measure: (options: MeasureOptions, run: Run) => Promise<DeviceRates>
+  readonly calibrate: (args: undefined, run: Run) => Promise<TuningInUse>
   readonly proveBatch: (batch: WorkerBatch, run: Run) => Promise<BatchResult>
   readonly warm: (circuit: DeviceCircuit, run: Run) => Promise<PointResidency | undefined>
   readonly receive: (part: SentBytes) => void
@@ -185,6 +186,14 @@ export class WorkerDeviceClient implements DeviceClient {
   /** How fast the device is. Takes seconds, in which it does little else. */
   measure(what: MeasureOptions, options: CallOptions): Promise<DeviceRates> {
     return this.#guarded(this.#link.call('measure', what, options))
+  }
+
+  /**
+   * Measures what a GPU is best tuned to, has it use that, and remembers it for other processes.
+   * @throws {GpuUnavailableError} it is no GPU
+   */
+  calibrate(options: CallOptions): Promise<TuningInUse> {
+    return this.#guarded(this.#link.call('calibrate', undefined, options))
   }
 
   async proveBatch(batch: Batch, options: CallOptions): Promise<BatchResult> {

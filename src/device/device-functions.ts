@@ -26,7 +26,8 @@ import type {
   WorkerBatch,
 } from './device-client.ts'
 import { DeviceMemory } from './device-memory.ts'
-import type { DeviceInfo, DeviceSpec } from './device-spec.ts'
+import type { DeviceInfo, DeviceSpec, TuningInUse } from './device-spec.ts'
+import { IdleWork } from './idle-work.ts'
 import { makeParameters } from './made-parameters.ts'
 import { type OpenCircuit, OpenCircuits } from './open-circuits.ts'
 
@@ -44,6 +45,10 @@ interface OpenDevice {
   readonly memoryBytes?: () => number
   /** Of that, buffers for what crosses to it. */
   readonly stagingBytes?: () => number
+  /** Finds out what it is best tuned to. */
+  readonly calibrate?: (run: Run) => Promise<TuningInUse>
+  /** Whether that is worth the time in which it has nothing else to do. */
+  readonly toCalibrate?: boolean
 }
 
 /** A circuit's part of the device's memory. */
@@ -61,6 +66,9 @@ const RANK_STEP = 2 ** 40
 
 /** A request whose witness does not come is not waited for any longer. */
 const WARM_UP_LIMIT_MS = 10_000
+
+/** After a start most engines load circuits at once: what comes later than that finds the device idle. */
+const CALIBRATION = { idleMs: 2_000, attempts: 3 } as const
 
 /**
  * The functions of one worker, and their state.
@@ -81,6 +89,7 @@ class DeviceHost {
   readonly #plans = new Map<CircuitId, MemoryPlan>()
   readonly #received = new Map<number, { readonly bytes: Uint8Array; at: number }>()
   #warming: AbortController | undefined
+  #calibrating: IdleWork | undefined
   #open: OpenDevice | undefined
   /** Batches so far: earlier ones go first. */
   #batches = 0
@@ -92,14 +101,27 @@ class DeviceHost {
 
   readonly functions: DeviceFunctions = {
     start: (spec, run) => this.#start(spec, run),
-    selfTest: (_, run) => this.#device.selfTest(run),
-    measure: (options, run) => measureRates(this.#device, options, run),
+    selfTest: async (_, run) => {
+      using _busy = await this.#calibrating?.giveWay()
+      await this.#device.selfTest(run)
+    },
+    measure: async (options, run) => {
+      using _busy = await this.#calibrating?.giveWay()
+      return await measureRates(this.#device, options, run)
+    },
+    calibrate: async (_, run) => {
+      using _busy = await this.#calibrating?.giveWay()
+      if (this.#open?.calibrate === undefined) throw new GpuUnavailableError(`${this.#device.kind} is not calibrated`)
+      return await this.#open.calibrate(run)
+    },
     proveBatch: async (batch, run) => {
+      using _busy = await this.#calibrating?.giveWay()
       const result = await this.#proveBatch(batch, run)
       this.#setAside(batch)
       return result
     },
     warm: async (circuit, run) => {
+      using _busy = await this.#calibrating?.giveWay()
       const points = await this.#warm(circuit, run)
       this.#setAside(circuit)
       return points
@@ -108,7 +130,10 @@ class DeviceHost {
     discard: (ids) => {
       for (const id of ids) this.#received.delete(id)
     },
-    warmUp: (_, run) => this.#warmUp(run),
+    warmUp: async (_, run) => {
+      using _busy = await this.#calibrating?.giveWay()
+      await this.#warmUp(run)
+    },
     forget: async (circuitId) => {
       this.#memory.giveUp(circuitId)
       await this.#circuits.forget(circuitId)
@@ -140,6 +165,11 @@ class DeviceHost {
       })
     }
     void this.#open.lost?.then((error) => this.#lost(error))
+    const { calibrate, toCalibrate } = this.#open
+    if (calibrate !== undefined && toCalibrate === true) {
+      const quietly = async (signal: AbortSignal): Promise<void> => void (await calibrate({ signal, unit: () => {} }))
+      this.#calibrating = new IdleWork(quietly, CALIBRATION)
+    }
     return this.#open.info
   }
 
@@ -321,6 +351,7 @@ class DeviceHost {
   async #close(): Promise<void> {
     this.#closing = true
     this.#warming?.abort()
+    await this.#calibrating?.end()
     await this.#circuits.close(0)
     await this.#open?.device.close()
     // Batches that the device's end has stopped close their files.
@@ -355,22 +386,27 @@ async function openCpu({ threads, relaxedSimd }: DeviceSpec & { kind: 'cpu' }): 
 
 async function openWebGpu(spec: DeviceSpec & { kind: 'webgpu' }): Promise<OpenDevice> {
   const { WebGpuDevice } = await import('../webgpu/webgpu-device.ts')
+  const { GpuCalibration } = await import('./gpu-calibration.ts')
+  const calibration = new GpuCalibration()
   const { adapter, allowSoftware, requiredLimits, memoryBytes } = spec
   const device = await WebGpuDevice.create({
     adapter,
     allowSoftware,
     requiredLimits,
     memoryBytes: memoryBytes === 'auto' ? undefined : memoryBytes,
+    tuning: (found) => calibration.find(found),
   })
   const { kind, name, maxLog2Domain, details, lost } = device
   const measured = memoryBytes === 'auto' && !details.software ? countOnCard(device) : Promise.resolve()
   return {
     device,
     measured,
-    info: { kind, name: adapter ?? name, maxLog2Domain, adapter: details },
+    info: { kind, name: adapter ?? name, maxLog2Domain, adapter: details, tuning: calibration.inUse },
     lost,
     warmUp: (signal) => device.warmUp(signal),
     memoryBytes: () => device.memoryBytes,
     stagingBytes: () => device.gpu.staging.bytes,
+    calibrate: (run) => calibration.measure(device, run),
+    toCalibrate: calibration.wanted(details),
   }
 }

@@ -1,5 +1,8 @@
 /** What a device is asked to be, and what it says of itself. All of it survives structured clone. */
 
+import type { Trial } from '../webgpu/calibrate.ts'
+import type { Tuning } from '../webgpu/tuning.ts'
+
 /** The WebAssembly device. */
 export interface CpuDeviceSpec {
   readonly kind: 'cpu'
@@ -21,6 +24,23 @@ export interface WebGpuDeviceSpec {
   readonly selfTest?: boolean | undefined
 }
 
+/** What a GPU is tuned to, and why. */
+export interface TuningInUse {
+  /** Nobody has measured it yet; it was measured by an earlier process, or by this one. */
+  readonly source: 'default' | 'file' | 'measured'
+  readonly tuning: Tuning
+  /** In G1, at the time of the measurement. */
+  readonly additionsPerMs?: number
+  readonly trials?: readonly Trial[]
+  /** ISO 8601. */
+  readonly measuredAt?: string
+  /** What measuring took, compiling kernels for it apart. */
+  readonly compileMs?: number
+  readonly deviceMs?: number
+  /** Why it was not remembered. */
+  readonly notKept?: string
+}
+
 /** How a device is opened. */
 export type DeviceSpec = CpuDeviceSpec | WebGpuDeviceSpec
 
@@ -32,6 +52,8 @@ export interface DeviceInfo {
   readonly maxLog2Domain: number
   /** Of a GPU. */
   readonly adapter?: AdapterDetails
+  /** Of a GPU, when it was opened. */
+  readonly tuning?: TuningInUse
 }
 
 export interface AdapterDetails {

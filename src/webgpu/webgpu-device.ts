@@ -22,9 +22,11 @@ import type {
 import { portion } from '../groth16/run-portion.ts'
 import { paramsLayout, type Query } from '../params/layout.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
+import { orAborted } from '../params/waiting.ts'
 import { GpuAssignment } from './assignment/gpu-assignment.ts'
 import { GpuShape } from './assignment/gpu-shape.ts'
 import { ROW_KERNELS } from './assignment/row-kernels.ts'
+import { type Calibration, calibrate } from './calibrate.ts'
 import { compileAhead } from './compile-ahead.ts'
 import { fixedBaseMultiples } from './curve/fixed-base.ts'
 import { encodedBytes, importKernels, streamPoints } from './curve/import-points.ts'
@@ -41,6 +43,7 @@ import { QUOTIENT_KERNELS } from './ntt/quotient.ts'
 import type { AdapterInfo, OpenGpuOptions } from './open-gpu.ts'
 import { runSelfTest } from './self-test.ts'
 import { GpuSetup, type WrapPoints } from './setup/device-setup.ts'
+import type { Tuning } from './tuning.ts'
 import { type GpuPlan, leastGpuBytes, planGpu, rangePoints } from './working-set.ts'
 
 /** Everything that proving dispatches, in the order of its use, but for the kernel that takes longest: helpers begin with the last one. */
@@ -55,6 +58,8 @@ export const PROVING_KERNELS: readonly Kernel[] = [
 export interface WebGpuDeviceOptions extends OpenGpuOptions {
   /** Device memory that may be allocated. */
   readonly memoryBytes?: number | undefined
+  /** What is known of the best tuning of an adapter. */
+  readonly tuning?: ((info: AdapterInfo) => Promise<Tuning | undefined>) | undefined
 }
 
 /** Share of a query's last range that is summing it, for progress; the rest is finishing the sum. */
@@ -118,11 +123,17 @@ export class WebGpuDevice implements ProvingDevice {
   /** @throws {GpuUnavailableError} no adapter, or none that is wanted */
   static async create(options: WebGpuDeviceOptions = {}): Promise<WebGpuDevice> {
     const gpu = await Gpu.open(options)
+    const tuning = (await options.tuning?.(gpu.info)) ?? gpu.tuning
+    gpu.tune(tuning)
+    const openHelper = async (): Promise<Gpu> => {
+      const helper = await Gpu.open(options)
+      helper.tune(tuning)
+      return helper
+    }
     // In the background: the first proof finds them compiled, or waits for the rest. A kernel that fails is compiled again where it is
     // needed, and fails there. A software adapter has no threads to spare.
     const device = new WebGpuDevice(gpu)
-    if (!gpu.info.software)
-      device.#compiling = compileAhead(gpu, PROVING_KERNELS, () => Gpu.open(options)).catch(() => {})
+    if (!gpu.info.software) device.#compiling = compileAhead(gpu, PROVING_KERNELS, openHelper).catch(() => {})
     return device
   }
 
@@ -140,6 +151,17 @@ export class WebGpuDevice implements ProvingDevice {
   /** Small work without pause until the signal aborts. */
   async warmUp(signal: AbortSignal): Promise<void> {
     await keepBusy(this.gpu, signal)
+  }
+
+  /**
+   * Measures what the adapter is best tuned to, and uses it from then on. Nothing else may be done meanwhile.
+   * @throws `run.signal.reason` once the signal aborts, and what the device fails with
+   */
+  async calibrate(run: Run): Promise<Calibration> {
+    if (this.#compiling !== undefined) await orAborted(this.#compiling, run.signal)
+    const found = await calibrate(this.gpu, run)
+    this.gpu.tune(found.tuning)
+    return found
   }
 
   rangePoints(group: 'g1' | 'g2'): number {

@@ -1,5 +1,6 @@
 /** Sums are the same bytes whatever an adapter is tuned to, also to what no calibration would choose there. */
 import assert from 'node:assert/strict'
+import { calibrate } from '../../../src/webgpu/calibrate.ts'
 import type { Group } from '../../../src/webgpu/curve/batch-affine.ts'
 import type { Gpu } from '../../../src/webgpu/gpu.ts'
 import { multiexp } from '../../../src/webgpu/msm/multiexp.ts'
@@ -71,7 +72,34 @@ const tuned =
     assert.deepEqual(gpu.tuning, DEFAULT_TUNING)
   }
 
+/** What is found is a tuning; nothing is left behind, nor by one that is aborted. */
+const calibration: Check = async (gpu) => {
+  const { usedBytes, tuning } = gpu
+  const found = await calibrate(gpu, run)
+  assert.deepEqual(asTuning(found.tuning), found.tuning)
+  assert.ok(found.additionsPerMs > 0)
+  assert.deepEqual(
+    found.trials.map(({ what }) => what),
+    ['workgroupSize', 'inversionBatch', 'window'],
+  )
+  for (const { tried, chosen } of found.trials) {
+    assert.ok(tried.every(({ ms }) => ms > 0))
+    const [usual] = tried
+    const winner = tried.find(({ value }) => value === chosen)
+    assert.ok(usual !== undefined && winner !== undefined)
+    // A default gives way to what is faster by three in a hundred.
+    assert.ok(winner === usual || winner.ms <= 0.97 * usual.ms)
+  }
+  assert.deepEqual([gpu.usedBytes, gpu.tuning], [usedBytes, tuning])
+  const stop = new AbortController()
+  const aborted = calibrate(gpu, { signal: stop.signal, unit: () => {} })
+  setTimeout(() => stop.abort(new Error('a proof came')), 20)
+  await assert.rejects(aborted, /a proof came/)
+  assert.deepEqual([gpu.usedBytes, gpu.tuning], [usedBytes, tuning])
+}
+
 export const tuningChecks: Record<string, Check> = {
   'tuning: sums of 300 points in g1, extremes': tuned('g1', 300),
   'tuning: sums of 100 points in g2, extremes': tuned('g2', 100),
+  'tuning: calibration': calibration,
 }
