@@ -10,6 +10,7 @@ import { appendFileSync } from 'node:fs'
 import { deviceFunctions } from '../../dist/device/device-functions.js'
 import { endProcess, serveProcess } from '../../dist/device/process-link.js'
 import { SrsFile } from '../../dist/params/srs-file.js'
+import { Gpu } from '../../dist/webgpu/gpu.js'
 import { WebGpuDevice } from '../../dist/webgpu/webgpu-device.js'
 
 const file = process.env.WGZK_TEST_TRACE
@@ -194,6 +195,33 @@ function watch(device) {
     }
   }
 }
+
+/**
+ * Kernels being compiled, by device: helpers beside the first one compile ahead of it. What works waits for several kernels at once, while
+ * compiling ahead asks for one at a time.
+ */
+const { prepare } = Gpu.prototype
+const compileRows = new Rows('compile', 500)
+const devices = new Map()
+Gpu.prototype.prepare = async function (kernels) {
+  if (!devices.has(this)) devices.set(this, devices.size)
+  const device = devices.get(this)
+  const start = performance.now()
+  const ahead = kernels.length === 1
+  const row = compileRows.take()
+  try {
+    await prepare.call(this, kernels)
+  } finally {
+    compileRows.give(row)
+    const end = performance.now()
+    if (end - start >= LONG_MS) {
+      const name = ahead ? kernels[0].name : `${kernels[0].name} and ${kernels.length - 1} others`
+      complete(name, ahead ? 'compile' : 'wait', compileRows.first + row, start, end, { device })
+    }
+  }
+}
+const { open } = Gpu
+Gpu.open = (...args) => onRow(compileRows, 'device', 'open', {}, () => open.call(Gpu, ...args))
 
 const create = WebGpuDevice.create
 WebGpuDevice.create = async (options) => {
