@@ -3,12 +3,16 @@
  * into one uniform buffer a unit, at the offsets that bind groups need.
  */
 import { GpuOutOfMemoryError, GpuValidationError } from '../errors.ts'
+import { type BindGroups, type BufferRange, PARAMS_STRIDE } from './bind-groups.ts'
 import type { CompiledKernel, Kernel } from './kernel.ts'
 import type { AdapterInfo } from './open-gpu.ts'
+
+export type { BufferRange } from './bind-groups.ts'
 
 /** The device that commands are for. */
 export interface CommandTarget {
   readonly device: GPUDevice
+  readonly bindGroups: BindGroups
   /** Workgroups of a dispatch in one dimension. */
   readonly gridWidth: number
   readonly info: AdapterInfo
@@ -22,9 +26,6 @@ export interface CommandTarget {
   /** `performance.now()` when the last unit was done. */
   lastUnitEnd: number
 }
-
-/** A buffer, or a range of one: `offset` must be a multiple of minStorageBufferOffsetAlignment (256 at most). */
-export type BufferRange = GPUBuffer | { readonly buffer: GPUBuffer; readonly offset: number; readonly size: number }
 
 interface DispatchData {
   /** In the order of the kernel's bindings, without the uniform. */
@@ -42,8 +43,6 @@ export interface Dispatch extends DispatchData {
 export interface ThreadDispatch extends DispatchData {
   readonly threads: number
 }
-
-const PARAMS_STRIDE = 256
 
 /**
  * Columns and rows of a grid of at least so many workgroups, none of them more than `width` columns: exactly as many where the number is a
@@ -170,17 +169,9 @@ export class Commands {
     uniform: GPUBuffer,
     index: number,
   ): void {
-    const entries: GPUBindGroupEntry[] = buffers.map((range, binding) => ({
-      binding,
-      resource: 'buffer' in range ? range : { buffer: range },
-    }))
-    if (params !== undefined) {
-      const resource = { buffer: uniform, offset: index * PARAMS_STRIDE, size: PARAMS_STRIDE }
-      entries.push({ binding: buffers.length, resource })
-    }
-    const { kernel, pipeline, layout } = compiled
-    pass.setPipeline(pipeline)
-    pass.setBindGroup(0, this.#gpu.device.createBindGroup({ label: kernel.name, layout, entries }))
+    pass.setPipeline(compiled.pipeline)
+    if (params === undefined) pass.setBindGroup(0, this.#gpu.bindGroups.of(compiled, buffers))
+    else pass.setBindGroup(0, this.#gpu.bindGroups.of(compiled, buffers, uniform), [index * PARAMS_STRIDE])
     pass.dispatchWorkgroups(...grid(workgroups, this.#gpu.gridWidth))
   }
 }

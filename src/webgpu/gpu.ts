@@ -3,6 +3,7 @@
  * raced against the loss of the device and every failure leaves as a typed error.
  */
 import { GpuDeviceLostError, GpuOutOfMemoryError, GpuValidationError } from '../errors.ts'
+import { BindGroups } from './bind-groups.ts'
 import { Commands, type CommandTarget } from './commands.ts'
 import { type BufferKind, IdleBuffers } from './idle-buffers.ts'
 import { type CompiledKernel, composeKernel, type Kernel, WORKGROUP_SIZE } from './kernel.ts'
@@ -48,6 +49,7 @@ export class Gpu implements CommandTarget, StagingTarget {
   /** Bytes that crossed to and from the device. */
   uploadedBytes = 0
   downloadedBytes = 0
+  readonly bindGroups: BindGroups
   /** How much work makes a unit on this adapter. */
   readonly pace: UnitPace = new UnitPace()
   /** Whose unit goes next. */
@@ -78,6 +80,7 @@ export class Gpu implements CommandTarget, StagingTarget {
   ) {
     const most = Number.POSITIVE_INFINITY
     this.device = opened.device
+    this.bindGroups = new BindGroups(opened.device)
     this.info = opened.info
     this.limits = opened.device.limits
     this.bindingBytes = Math.min(bindingBytes ?? most, this.limits.maxStorageBufferBindingSize)
@@ -151,7 +154,10 @@ export class Gpu implements CommandTarget, StagingTarget {
       entries: kernel.bindings.map((binding, index) => ({
         binding: index,
         visibility: 4,
-        buffer: { type: binding === 'uniform' ? 'uniform' : binding === 'read' ? 'read-only-storage' : 'storage' },
+        buffer:
+          binding === 'uniform'
+            ? { type: 'uniform', hasDynamicOffset: true }
+            : { type: binding === 'read' ? 'read-only-storage' : 'storage' },
       })),
     })
     // Faults of the source are told by getCompilationInfo below; the scope only keeps them from the console.
