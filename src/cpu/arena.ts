@@ -30,18 +30,22 @@ interface Span {
 
 /** First-fit allocator over a growing WebAssembly memory. Blocks are aligned to 128 bytes and are not cleared. */
 export class MemoryArena implements Arena {
-  readonly memory: WebAssembly.Memory
+  #memory: WebAssembly.Memory
   readonly #maximumPages: number
   readonly #blocks = new Map<number, number>()
   /** Sorted by address; no two touch. */
-  readonly #free: Span[]
+  #free: Span[]
   #usedBytes = 0
 
   /** @param maximumPages the maximum that the memory was made with, in pages of 64 KiB */
   constructor(memory: WebAssembly.Memory, maximumPages: number) {
-    this.memory = memory
+    this.#memory = memory
     this.#maximumPages = maximumPages
     this.#free = [{ start: ARENA_BASE, end: memory.buffer.byteLength }]
+  }
+
+  get memory(): WebAssembly.Memory {
+    return this.#memory
   }
 
   get usedBytes(): number {
@@ -78,9 +82,32 @@ export class MemoryArena implements Arena {
     this.#insert(address, address + size)
   }
 
+  /** Pages up to the end of the last block. */
+  get leastPages(): number {
+    const end = [...this.#blocks].reduce((most, [address, size]) => Math.max(most, address + size), ARENA_BASE)
+    return Math.ceil(end / PAGE_BYTES)
+  }
+
+  /**
+   * Moves to another memory, of at least {@link leastPages} and not more than there are. Blocks keep their addresses and contents; of an
+   * untouched memory nothing else becomes resident.
+   * @param without blocks whose content nobody needs
+   */
+  moveTo(memory: WebAssembly.Memory, without: ReadonlySet<number>): void {
+    const [from, to] = [new Uint8Array(this.#memory.buffer), new Uint8Array(memory.buffer)]
+    for (const [address, size] of this.#blocks) {
+      if (!without.has(address)) to.set(from.subarray(address, address + size), address)
+    }
+    const end = to.length
+    this.#free = this.#free
+      .filter(({ start }) => start < end)
+      .map((span) => ({ ...span, end: Math.min(span.end, end) }))
+    this.#memory = memory
+  }
+
   /** Extends the memory so that its last free span holds `size` bytes. */
   #grow(size: number): void {
-    const end = this.memory.buffer.byteLength
+    const end = this.#memory.buffer.byteLength
     const last = this.#free.at(-1)
     const tail = last !== undefined && last.end === end ? end - last.start : 0
     const needed = Math.ceil((size - tail) / PAGE_BYTES)
@@ -88,7 +115,7 @@ export class MemoryArena implements Arena {
     const pages = Math.min(room, Math.max(needed, GROWTH_PAGES))
     try {
       if (needed > room) throw new RangeError(`it has ${this.#maximumPages * PAGE_BYTES} bytes at most`)
-      this.memory.grow(pages)
+      this.#memory.grow(pages)
     } catch (cause) {
       const { message } = cause as Error
       const wanted = `${size} bytes wanted, ${this.#usedBytes} in use`

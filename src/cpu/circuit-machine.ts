@@ -94,7 +94,7 @@ export class CircuitMachine implements RowHasher {
    * @throws {Error} the shape contradicts itself
    */
   load(shape: CircuitShape): CircuitTables {
-    return new CircuitTables(this.memory, this.arena, shape)
+    return new CircuitTables(this, shape)
   }
 
   /** Hashes all rows of a circuit, for `circuitDigest`. */

@@ -37,6 +37,12 @@ import { RANGE_POINTS } from './working-set.ts'
 /** Share of a sum's time that picking its scalars takes. */
 const GATHER_SHARE = 0.01
 
+/**
+ * Memory that is worth the start of new threads, some tens of ms each. A WinningPoSt leaves less (180 MiB), and so is never kept from
+ * beginning at once.
+ */
+const WORTH_GIVING_BACK: number = 256 * 2 ** 20
+
 export interface CpuDeviceOptions {
   /** @default availableParallelism() */
   readonly threads?: number | undefined
@@ -93,7 +99,7 @@ export class CpuDevice implements ProvingDevice {
     return this.#pool.arena.usedBytes
   }
 
-  /** Bytes that the shared memory has grown to; they are not given back before the device is closed. */
+  /** Bytes that the shared memory has grown to; they are given back by {@link trim}, or when the device is closed. */
   get memoryBytes(): number {
     return this.#pool.memory.buffer.byteLength
   }
@@ -175,6 +181,16 @@ export class CpuDevice implements ProvingDevice {
 
   async selfTest(run: Run): Promise<void> {
     await this.#guard(() => runSelfTest(this.#pool, this.#transforms, run))
+  }
+
+  /**
+   * Gives memory back that was wanted once, if there is much of it; what is loaded stays. To be called when nothing is in hand, and
+   * stopped before anything begins.
+   * @param leastBytes that are to be given back
+   * @throws `signal.reason`, some ms after it aborts; {@link Error} if threads can't be started: the present ones go on then
+   */
+  async trim(signal: AbortSignal, leastBytes: number = WORTH_GIVING_BACK): Promise<void> {
+    if (this.memoryBytes - this.usedBytes >= leastBytes) await this.#pool.renew(signal)
   }
 
   /** Says lack of memory in the terms of all devices. */

@@ -34,6 +34,7 @@ export interface Arena {
 
 export interface ThreadPool {
   readonly threads: number
+  /** To be read anew after every wait: it is another one once the pool was renewed. Addresses stay. */
   readonly memory: WebAssembly.Memory
   readonly arena: Arena
   /** Which arithmetic the kernels use: doubles with fused multiply-add, or integers. */

@@ -84,6 +84,8 @@ interface PendingRun {
 
 interface Thread {
   readonly worker: Worker
+  /** Its private block. */
+  readonly scratch: number
   current: { readonly run: PendingRun; readonly index: number } | undefined
 }
 
@@ -91,10 +93,12 @@ interface Thread {
 type PoolState = 'running' | 'failed' | 'closed'
 
 export class ComputePool implements ThreadPool {
-  readonly memory: WebAssembly.Memory
   readonly arena: MemoryArena
   readonly backend: KernelBackend
-  readonly #threads: Thread[] = []
+  readonly #common: Omit<ThreadStart, 'memory' | 'scratch'>
+  #threads: Thread[] = []
+  /** Those of a renewal, until they take the place of the others. */
+  #fresh: Thread[] = []
   readonly #runs: PendingRun[] = []
   readonly #onAbort = (): void => {
     for (const run of [...this.#runs]) {
@@ -110,9 +114,9 @@ export class ComputePool implements ThreadPool {
   #failure: Error | undefined
   #ended: Promise<void> | undefined
 
-  private constructor(memory: WebAssembly.Memory, backend: KernelBackend) {
-    this.memory = memory
-    this.arena = new MemoryArena(memory, MAXIMUM_PAGES)
+  private constructor(common: Omit<ThreadStart, 'memory' | 'scratch'>, backend: KernelBackend) {
+    this.#common = common
+    this.arena = new MemoryArena(newMemory(INITIAL_PAGES), MAXIMUM_PAGES)
     this.backend = backend
   }
 
@@ -123,16 +127,14 @@ export class ComputePool implements ThreadPool {
   static async create(options: ComputePoolOptions = {}): Promise<ComputePool> {
     const backend = chooseBackend(options.backend ?? 'auto')
     const [kernels, circuit] = await Promise.all([compile(kernelModuleName(backend)), compile('circuit')])
-    const memory = new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: MAXIMUM_PAGES, shared: true })
-    const pool = new ComputePool(memory, backend)
     const scratchBytes = options.scratchBytes ?? SCRATCH_BYTES
     const taskModules = (options.taskModules ?? []).map((url) => url.href)
+    const pool = new ComputePool({ kernels, circuit, scratchBytes, taskModules }, backend)
     const starts: Promise<void>[] = []
     try {
       for (let i = 0; i < (options.threads ?? availableParallelism()); i++) {
         const scratch = pool.arena.allocate(scratchBytes)
-        const start: ThreadStart = { memory, kernels, circuit, scratch, scratchBytes, taskModules }
-        starts.push(pool.#start(start, i))
+        starts.push(pool.#start(pool.#threads, pool.memory, scratch, i))
       }
       await Promise.all(starts)
     } catch (error) {
@@ -141,6 +143,10 @@ export class ComputePool implements ThreadPool {
       throw error
     }
     return pool
+  }
+
+  get memory(): WebAssembly.Memory {
+    return this.arena.memory
   }
 
   get threads(): number {
@@ -174,19 +180,54 @@ export class ComputePool implements ThreadPool {
     })
   }
 
+  /**
+   * Moves to fresh memory, since WebAssembly's can't shrink: only what is allocated takes room then. Threads are started for it while the
+   * present ones go on. To be called when nobody has a view of the memory, and stopped before anybody takes one.
+   * @throws {Error} a thread failed to start, the pool ended meanwhile, or something runs on it
+   * @throws `signal.reason`; nothing was moved then
+   */
+  async renew(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    if (this.#fresh.length > 0) throw new Error('the pool is being renewed already')
+    const memory = newMemory(Math.max(INITIAL_PAGES, this.arena.leastPages))
+    const fresh: Thread[] = []
+    this.#fresh = fresh
+    const stop = (): void => {
+      for (const { worker } of fresh) void worker.terminate()
+    }
+    signal.addEventListener('abort', stop, { once: true })
+    try {
+      await Promise.all(this.#threads.map(({ scratch }, i) => this.#start(fresh, memory, scratch, i)))
+      signal.throwIfAborted()
+      const isRoomy = this.arena.leastPages * PAGE_BYTES <= memory.buffer.byteLength
+      if (this.#state !== 'running' || this.#runs.length > 0 || !isRoomy) throw new Error('the pool is in use')
+      this.#fresh = this.#threads
+      this.#threads = fresh
+      this.arena.moveTo(memory, new Set(fresh.map(({ scratch }) => scratch)))
+    } catch (error) {
+      signal.throwIfAborted()
+      throw error
+    } finally {
+      signal.removeEventListener('abort', stop)
+      await Promise.all(this.#fresh.map(({ worker }) => worker.terminate()))
+      this.#fresh = []
+    }
+  }
+
   /** Ends all threads; runs that are not finished reject. Idempotent. */
   close(): Promise<void> {
     return this.#end('closed', new WorkerExitedError('The CPU device is closed'))
   }
 
-  async #start(start: ThreadStart, index: number): Promise<void> {
+  /** Resolves when the thread is ready. @param into where it belongs from its start on */
+  async #start(into: Thread[], memory: WebAssembly.Memory, scratch: number, index: number): Promise<void> {
     const worker = new Worker(workerFile('cpu/compute-thread.js'), {
-      workerData: start,
+      workerData: { ...this.#common, memory, scratch } satisfies ThreadStart,
       name: `wgzk-compute-${index}`,
       execArgv: [],
     })
-    const thread: Thread = { worker, current: undefined }
-    this.#threads.push(thread)
+    const thread: Thread = { worker, scratch, current: undefined }
+    into.push(thread)
     await new Promise<void>((resolve, reject) => {
       let cause: unknown
       worker.on('message', (message: ThreadMessage) => {
@@ -210,7 +251,7 @@ export class ComputePool implements ThreadPool {
         )
         // Either may come first: the start fails, or, once started, everything that the pool runs.
         reject(error)
-        if (this.#state === 'running') void this.#end('failed', error)
+        if (this.#state === 'running' && this.#threads.includes(thread)) void this.#end('failed', error)
       })
     })
   }
@@ -298,12 +339,16 @@ export class ComputePool implements ThreadPool {
       this.#failure = failure
       clearTimeout(this.#urgentTimer)
     }
-    this.#ended ??= Promise.all(this.#threads.map(({ worker }) => worker.terminate())).then(() => {
+    const all = [...this.#threads, ...this.#fresh]
+    this.#ended ??= Promise.all(all.map(({ worker }) => worker.terminate())).then(() => {
       for (const run of this.#runs.splice(0)) this.#settle(run, { reason: failure })
     })
     return this.#ended
   }
 }
+
+const newMemory = (initial: number): WebAssembly.Memory =>
+  new WebAssembly.Memory({ initial, maximum: MAXIMUM_PAGES, shared: true })
 
 function goesBefore(a: PendingRun, b: PendingRun): boolean {
   return a.urgent === b.urgent ? a.order < b.order : a.urgent

@@ -5,22 +5,25 @@ export interface IdleWorkOptions {
   readonly idleMs: number
   /** How often it is begun, if it is interrupted or fails. */
   readonly attempts: number
+  /** Whether it is to be done again once other things have been. @default false */
+  readonly repeats?: boolean | undefined
 }
 
 export class IdleWork {
   readonly #work: (signal: AbortSignal) => Promise<void>
-  readonly #idleMs: number
+  readonly #options: IdleWorkOptions
   #attempts: number
+  #ended = false
   /** Other things that are going on. */
   #others = 0
   #timer: NodeJS.Timeout | undefined
   #running: { readonly controller: AbortController; readonly ended: Promise<void> } | undefined
 
   /** @param work stops soon after its signal aborts; a failure is nobody's concern */
-  constructor(work: (signal: AbortSignal) => Promise<void>, { idleMs, attempts }: IdleWorkOptions) {
+  constructor(work: (signal: AbortSignal) => Promise<void>, options: IdleWorkOptions) {
     this.#work = work
-    this.#idleMs = idleMs
-    this.#attempts = attempts
+    this.#options = options
+    this.#attempts = options.attempts
     this.#arm()
   }
 
@@ -35,6 +38,7 @@ export class IdleWork {
         if (ended) return
         ended = true
         this.#others--
+        if (this.#options.repeats === true && !this.#ended) this.#attempts = this.#options.attempts
         this.#arm()
       },
     }
@@ -42,6 +46,7 @@ export class IdleWork {
 
   /** Ends it for good. */
   async end(): Promise<void> {
+    this.#ended = true
     this.#attempts = 0
     clearTimeout(this.#timer)
     await this.#stop()
@@ -55,7 +60,7 @@ export class IdleWork {
   #arm(): void {
     clearTimeout(this.#timer)
     if (this.#others > 0 || this.#attempts === 0) return
-    this.#timer = setTimeout(() => this.#begin(), this.#idleMs)
+    this.#timer = setTimeout(() => this.#begin(), this.#options.idleMs)
     // It is no reason for a thread to stay.
     this.#timer.unref()
   }

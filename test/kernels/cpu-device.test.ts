@@ -166,6 +166,27 @@ describe.each(['fma', 'integer'] as const)('CPU device (%s)', (backend) => {
     expect(device.memoryBytes).toBeLessThanOrEqual(cpuWorkingSetBytes(shape, { threads: 2, partitions: 2 }))
   })
 
+  it('gives memory back when it is idle, and keeps shapes and points', async () => {
+    const { shape, witnesses } = await windowPartitions()
+    const loaded = await device.loadShape(shape)
+    const points = await load(device, 'g1', repeatedPoints('g1', 9_001), idle)
+    const sum = async (): Promise<string> => {
+      const assignment = await assigned(device, loaded, witnesses[0] as CompactWitness)
+      const [bytes] = await device.multiexp(points, 'h', 0, [assignment], idle)
+      assignment.release()
+      return Buffer.from(bytes as Uint8Array).toString('hex')
+    }
+    const before = await sum()
+    const { memoryBytes } = device
+    await device.trim(idle.signal)
+    expect(device.memoryBytes).toBe(memoryBytes)
+    await device.trim(idle.signal, 2 ** 20)
+    expect(device.memoryBytes).toBeLessThan(memoryBytes)
+    expect(await sum()).toBe(before)
+    points.release()
+    loaded.release()
+  })
+
   it.each(['g1', 'g2'] as const)('refuses points that are none, by their index: %s', async (group) => {
     const size = ENCODED_BYTES[group]
     const good = repeatedPoints(group, 9_001)

@@ -47,6 +47,24 @@ test('is done once, after a while in which nothing else was', async () => {
   expect(told).toEqual(['begun', 'done'])
 })
 
+test('is done again after other things, if it is to be, until the end', async () => {
+  const { told, work } = recorded()
+  const idle = new IdleWork(work, { idleMs: 100, attempts: 1, repeats: true })
+  await vi.advanceTimersByTimeAsync(5000)
+  expect(told).toEqual(['begun', 'done'])
+  const other = await idle.giveWay()
+  await vi.advanceTimersByTimeAsync(5000)
+  expect(told).toEqual(['begun', 'done'])
+  other[Symbol.dispose]()
+  await vi.advanceTimersByTimeAsync(5000)
+  expect(told).toEqual(['begun', 'done', 'begun', 'done'])
+  const last = await idle.giveWay()
+  await idle.end()
+  last[Symbol.dispose]()
+  await vi.advanceTimersByTimeAsync(5000)
+  expect(told.length).toBe(4)
+})
+
 test('stops before anything else begins, and begins again a bounded number of times', async () => {
   const { told, work } = recorded()
   const idle = new IdleWork(work, { idleMs: 100, attempts: 2 })

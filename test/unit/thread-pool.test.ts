@@ -117,6 +117,63 @@ describe('ComputePool', () => {
     expect(warnings).toEqual([])
   })
 
+  describe('moves to fresh memory', () => {
+    const MIB = 2 ** 20
+    const never = new AbortController().signal
+    const large = (): number => {
+      const [address, rest] = [pool.arena.allocate(MIB), pool.arena.allocate(64 * MIB)]
+      new Uint8Array(pool.memory.buffer, address, MIB).fill(7)
+      pool.arena.free(rest)
+      return address
+    }
+
+    it('with what is allocated, on new threads, and gives the rest back', async () => {
+      await open(2)
+      const address = large()
+      const [before, threads] = [pool.memory.buffer.byteLength, await pool.run('threadOf', [20, 20], run())]
+      await pool.renew(never)
+      expect(pool.memory.buffer.byteLength).toBeLessThan(before - 60 * MIB)
+      expect(new Uint8Array(pool.memory.buffer, address, MIB).every((byte) => byte === 7)).toBe(true)
+      const fresh = await pool.run('threadOf', [20, 20], run())
+      expect(new Set([...threads, ...fresh]).size).toBe(4)
+      await pool.run('write', [{ address, value: 9 }], run())
+      expect(new Uint8Array(pool.memory.buffer)[address]).toBe(9)
+      // It grows again, above what is there.
+      const again = pool.arena.allocate(64 * MIB)
+      expect(again).toBeGreaterThanOrEqual(address + MIB)
+      await pool.run('write', [{ address: again + 64 * MIB - 1, value: 5 }], run())
+      expect(new Uint8Array(pool.memory.buffer)[again + 64 * MIB - 1]).toBe(5)
+      await pool.renew(never)
+    })
+
+    it('not while anybody uses the present one, nor once that is about to be', async () => {
+      await open(1)
+      const { memory } = pool
+      await expect(pool.renew(AbortSignal.abort('later'))).rejects.toBe('later')
+      const stop = new AbortController()
+      const stopped = pool.renew(stop.signal)
+      stop.abort('now')
+      await expect(stopped).rejects.toBe('now')
+      const renewing = pool.renew(never).catch((error: Error) => error.message)
+      const long = pool.run('sleep', Array(20).fill(50), run())
+      await expect(pool.renew(never)).rejects.toThrow('already')
+      expect(await renewing).toContain('in use')
+      await long
+      expect(pool.memory).toBe(memory)
+      expect(await pool.run('square', [3], run())).toEqual([9])
+      await pool.renew(never)
+      expect(pool.memory).not.toBe(memory)
+    })
+
+    it('or ends with the pool, new threads included', async () => {
+      await open(1)
+      const renewing = pool.renew(never).catch((error: unknown) => error)
+      await pool.close()
+      expect(await renewing).toBeInstanceOf(WorkerExitedError)
+      await expect(pool.renew(never)).rejects.toThrow()
+    })
+  })
+
   it('rejects the pending run and all later ones when a thread dies', async () => {
     await open(2)
     const pending = [pool.run('sleep', [60_000], run()), pool.run('exit', [3], run())]

@@ -55,7 +55,7 @@ export class CpuShape implements DeviceShape {
   constructor(pool: ThreadPool, shape: CircuitShape) {
     this.shape = shape
     this.#pool = pool
-    this.tables = new CircuitTables(pool.memory, pool.arena, shape)
+    this.tables = new CircuitTables(pool, shape)
     try {
       const fair = Math.ceil(shape.constraints / (pool.threads * PIECES_PER_THREAD))
       this.plan = planCircuit(shape, this.tables.image, Math.min(MAXIMUM_ROWS_PER_PIECE, fair))

@@ -1,6 +1,6 @@
 import type { CircuitShape } from '../../circuit/shape.ts'
 import { writeBytesBE } from '../../field/bytes.ts'
-import type { Arena } from '../thread-context.ts'
+import type { ThreadPool } from '../thread-context.ts'
 import { type ShapeImage, serializeShape } from './image.ts'
 import { montgomeryRecords } from './limbs.ts'
 import { poseidonTable } from './poseidon-table.ts'
@@ -25,8 +25,7 @@ export interface ContextFields {
 export class CircuitTables {
   readonly shape: CircuitShape
   readonly image: ShapeImage
-  readonly #memory: WebAssembly.Memory
-  readonly #arena: Arena
+  readonly #owner: Pick<ThreadPool, 'memory' | 'arena'>
   readonly #blocks: number[] = []
   readonly #imageAt: number
   readonly #limbsAt: number
@@ -35,13 +34,13 @@ export class CircuitTables {
 
   /**
    * Serialises a shape and places it with its coefficients and Poseidon constants.
+   * @param owner of the memory
    * @throws {Error} the shape contradicts itself
    * @throws {RangeError} the memory can't grow that far
    */
-  constructor(memory: WebAssembly.Memory, arena: Arena, shape: CircuitShape) {
+  constructor(owner: Pick<ThreadPool, 'memory' | 'arena'>, shape: CircuitShape) {
     this.shape = shape
-    this.#memory = memory
-    this.#arena = arena
+    this.#owner = owner
     this.image = serializeShape(shape)
     try {
       this.#imageAt = this.#place(this.image.words)
@@ -87,18 +86,18 @@ export class CircuitTables {
       fields.wide ?? 0,
       fields.wideCount ?? 0,
     ]
-    new Uint32Array(this.#memory.buffer, address, words.length).set(words)
+    new Uint32Array(this.#owner.memory.buffer, address, words.length).set(words)
   }
 
   /** Frees the memory. Idempotent. */
   release(): void {
-    for (const block of this.#blocks.splice(0)) this.#arena.free(block)
+    for (const block of this.#blocks.splice(0)) this.#owner.arena.free(block)
   }
 
   #place(data: Uint32Array | Uint8Array): number {
-    const address = this.#arena.allocate(data.byteLength)
+    const address = this.#owner.arena.allocate(data.byteLength)
     this.#blocks.push(address)
-    placeBytes(this.#memory, address, data)
+    placeBytes(this.#owner.memory, address, data)
     return address
   }
 }
