@@ -48,14 +48,15 @@ export class UnitStream {
   }
 
   /**
-   * Tells what was recorded; ends the unit if it is full. Waits while more urgent runs have the device.
+   * Tells what was recorded; ends the unit if it is full, or if the device waits for it. Waits while more urgent runs have the device.
    * @throws `run.signal.reason` once the signal aborts, and what units fail with
    */
   async recorded(work: number): Promise<void> {
     this.#recorded += work
     // Here and not where the unit is submitted: whoever ends a stream reads its results back, which must be submitted right after.
-    await this.#gpu.gate.turn(this.#run)
-    if (this.#recorded >= this.#gpu.pace.limit || this.#commands.size >= this.#mostDispatches) await this.flush()
+    const waited = await this.#gpu.gate.turn(this.#run)
+    if (waited || this.#recorded >= this.#gpu.pace.limit || this.#commands.size >= this.#mostDispatches)
+      await this.flush()
   }
 
   /** Submits the rest; resolves when everything is done. */

@@ -82,3 +82,26 @@ test('an abort while it waits is heard at once', async () => {
   left()
   await bench.run('next', { units: 1 })
 })
+
+test('one goes behind the last unit of another, which has none after it, before that is done; not behind an urgent one', async () => {
+  const { signal } = new AbortController()
+  const gate = new UnitGate()
+  const outcome = (order: number): Promise<string> =>
+    Promise.race([
+      gate.turn({ order, signal }).then((waited) => (waited ? 'waited' : 'at once')),
+      delay(60).then(() => 'waits'),
+    ])
+  expect(await outcome(2)).toBe('at once')
+  const first = gate.enter({ order: 1, signal })
+  const second = gate.enter({ order: 1, signal })
+  expect(await outcome(2)).toBe('waits')
+  second()
+  expect(await outcome(2)).toBe('waited')
+  expect(await outcome(1)).toBe('at once')
+  first()
+  const urgent = gate.enter({ urgent: true, signal })
+  expect(await outcome(2)).toBe('waits')
+  urgent()
+  // After some silence.
+  expect(await outcome(2)).toBe('waited')
+})
