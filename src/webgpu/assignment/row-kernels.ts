@@ -2,7 +2,7 @@
 import { ONE_SHARD, type ShardLayout } from '../elements.ts'
 import type { BindingKind, Kernel } from '../kernel.ts'
 import { FR } from '../prelude/digit-field.ts'
-import { shardsName, shardsOverrides, shardsWgsl } from '../prelude/shards-wgsl.ts'
+import { shardsName, shardsWgsl } from '../prelude/shards-wgsl.ts'
 
 /** Kernels for one layout of z. Each binds what it needs besides, then z's shards, then its parameters. */
 export interface RowKernels {
@@ -39,7 +39,6 @@ function compose(layout: ShardLayout, source: KernelSource): Kernel {
     parts: ['invocation.wgsl', ...parts],
     entry,
     bindings: [...bindings, ...Array<BindingKind>(shards).fill(values), 'uniform'],
-    ...shardsOverrides(layout),
   }
 }
 

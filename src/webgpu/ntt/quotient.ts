@@ -15,7 +15,7 @@ import { ELEMENT_BYTES, Elements, layoutOf, ONE_SHARD, type ShardLayout } from '
 import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
 import { FR, montgomeryFactor, packMontgomery } from '../prelude/digit-field.ts'
-import { shardsName, shardsOverrides, shardsWgsl } from '../prelude/shards-wgsl.ts'
+import { shardsName, shardsWgsl } from '../prelude/shards-wgsl.ts'
 import { FR_MULTIPLICATIONS, type Step, streamSteps } from '../step.ts'
 import { UnitStream } from '../unit-stream.ts'
 import { SplitPowers } from './powers.ts'
@@ -55,7 +55,6 @@ const reverseKernel = (layout: ShardLayout): Kernel => ({
   parts: ['invocation.wgsl', 'ntt/bit-reverse.wgsl'],
   entry: 'bit_reverse',
   bindings: [...Array(layout.shards).fill('read'), ...Array(layout.shards).fill('read_write'), 'uniform'],
-  ...shardsOverrides(layout),
 })
 /** Elements of a tile of the last permutation: 2^4 pieces of 2^4 elements. */
 const MOST_TILE_BITS = 4

@@ -14,7 +14,7 @@ import { layoutOf, ONE_SHARD, type ShardLayout } from '../elements.ts'
 import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
 import { FR } from '../prelude/digit-field.ts'
-import { shardsName, shardsOverrides, shardsWgsl } from '../prelude/shards-wgsl.ts'
+import { shardsName, shardsWgsl } from '../prelude/shards-wgsl.ts'
 import { FR_MULTIPLICATIONS, type Step } from '../step.ts'
 import { powersKernel, powersOf } from './powers.ts'
 
@@ -35,7 +35,6 @@ function roundKernel(direction: Direction, layout: ShardLayout): Kernel {
     parts: ['invocation.wgsl', 'ntt/round.wgsl', `ntt/round-in-${direction}.wgsl`],
     entry: 'ntt_round',
     bindings: ['read', 'read', ...Array(shards).fill('read_write'), 'uniform'],
-    ...shardsOverrides(layout),
   }
 }
 

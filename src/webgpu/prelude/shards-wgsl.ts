@@ -14,8 +14,8 @@ export interface ShardedArray {
 }
 
 /** Declarations of arrays that are spread alike. */
-export function shardsWgsl({ shards }: ShardLayout, arrays: readonly ShardedArray[]): string {
-  const lines = shards === 1 ? [] : ['override shard_log2: u32 = 0u;']
+export function shardsWgsl({ shards, log2 }: ShardLayout, arrays: readonly ShardedArray[]): string {
+  const lines = shards === 1 ? [] : [`const SHARD_LOG2 = ${log2}u;`]
   for (const { name, access, binding } of arrays) {
     for (let k = 0; k < shards; k++) {
       lines.push(`@group(0) @binding(${binding + k}) var<storage, ${access}> ${name}_shard_${k}: array<FRPacked>;`)
@@ -41,13 +41,9 @@ function choose(shards: number, statement: (shard: number, at: string) => string
     const label = k === shards - 1 ? 'default' : `case ${k}u`
     return `    ${label}: { ${statement(k, 'within')} }`
   })
-  return ['  let within = i & ((1u << shard_log2) - 1u);', '  switch (i >> shard_log2) {', ...cases, '  }']
+  return ['  let within = i & ((1u << SHARD_LOG2) - 1u);', '  switch (i >> SHARD_LOG2) {', ...cases, '  }']
 }
 
 /** What tells kernels of different layouts apart. */
-export const shardsName = (name: string, { shards }: ShardLayout): string =>
-  shards === 1 ? name : `${name} over ${shards} shards`
-
-/** Override constants of a kernel that is composed for a layout. */
-export const shardsOverrides = ({ shards, log2 }: ShardLayout): { readonly overrides?: Record<string, number> } =>
-  shards === 1 ? {} : { overrides: { shard_log2: log2 } }
+export const shardsName = (name: string, { shards, log2 }: ShardLayout): string =>
+  shards === 1 ? name : `${name} over ${shards} shards of 2^${log2}`
