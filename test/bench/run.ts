@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: a proof on the CPU device of a warm engine, phase by phase. By default a WinningPoSt of a 32 GiB sector.
  *
- *     npm run bench -- [--proof winning-32g|porep-2k|snap-2k] [--peer PATH] [--rounds N] [--relaxed-simd auto|never] [--node PATH] [--no-kernels] [--json]
+ *     npm run bench -- [--proof ID] [--rounds N] [--peer PATH] [--relaxed-simd auto|never] [--node PATH] [--no-kernels] [--json]
  *
  * `--peer PATH` runs the reference prover's `prove` on the same request and the same parameter file, alternating with ours,
  * and prints the ratio. `--node PATH` does everything under another Node. `--relaxed-simd never` uses integer arithmetic.
@@ -21,18 +21,43 @@ import { nodeFlags } from '../../scripts/node-flags.js'
 import { type PeerRun, provePeer } from './peer.ts'
 import { BENCH_PROOFS } from './requests.ts'
 
-const { values } = parseArgs({
-  options: {
-    proof: { type: 'string', default: 'winning-32g' },
-    peer: { type: 'string' },
-    rounds: { type: 'string', default: '3' },
-    'relaxed-simd': { type: 'string', default: 'auto' },
-    node: { type: 'string' },
-    kernels: { type: 'boolean', default: true },
-    json: { type: 'boolean', default: false },
-  },
-  allowNegative: true,
-})
+const USAGE = `usage: npm run bench -- [--proof ID] [--rounds N] [--peer PATH] [--relaxed-simd auto|never] [--node PATH]
+                       [--no-kernels] [--json]
+
+  --proof ID      ${Object.keys(BENCH_PROOFS).join(', ')} (default: winning-32g)
+  --rounds N      proofs, the first included (default: 3)
+  --peer PATH     also the reference prover, on the same request and parameters, in turn with ours
+  --relaxed-simd  never: integer arithmetic (default: auto)
+  --node PATH     under another Node
+  --no-kernels    proofs only
+  --json          one JSON object`
+
+class UsageError extends Error {}
+
+function parse() {
+  const { values } = parseArgs({
+    options: {
+      proof: { type: 'string', default: 'winning-32g' },
+      peer: { type: 'string' },
+      rounds: { type: 'string', default: '3' },
+      'relaxed-simd': { type: 'string', default: 'auto' },
+      node: { type: 'string' },
+      kernels: { type: 'boolean', default: true },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+    allowNegative: true,
+  })
+  const proof = BENCH_PROOFS[values.proof as CircuitId]
+  if (proof === undefined) throw new UsageError(`--proof takes one of ${Object.keys(BENCH_PROOFS).join(', ')}`)
+  const relaxedSimd = values['relaxed-simd']
+  if (relaxedSimd !== 'auto' && relaxedSimd !== 'never') throw new UsageError('--relaxed-simd takes auto or never')
+  const rounds = Number(values.rounds)
+  if (!/^\d+$/.test(values.rounds) || rounds < 1) throw new UsageError('--rounds takes a number of at least 1')
+  return { ...values, circuitId: values.proof as CircuitId, proof, relaxedSimd, rounds } as const
+}
+
+type Values = ReturnType<typeof parse>
 
 /** What `--json` prints. */
 interface Report {
@@ -58,12 +83,10 @@ interface Round {
   readonly peer?: PeerRun
 }
 
-async function measure(log: (line: string) => void): Promise<Report> {
-  const relaxedSimd = values['relaxed-simd']
-  if (relaxedSimd !== 'auto' && relaxedSimd !== 'never') throw new Error('--relaxed-simd takes auto or never')
-  const circuitId = values.proof as CircuitId
-  const proof = BENCH_PROOFS[circuitId]
-  if (proof === undefined) throw new Error(`--proof takes one of ${Object.keys(BENCH_PROOFS).join(', ')}`)
+async function measure(
+  { circuitId, proof, relaxedSimd, rounds: count, peer: peerPath }: Values,
+  log: (line: string) => void,
+): Promise<Report> {
   const parameterCache = await developmentParameters(circuitId, {
     onProgress: (fraction) =>
       process.stderr.isTTY && process.stderr.write(`\rparameters ${(fraction * 100).toFixed(0)} % `),
@@ -87,22 +110,17 @@ async function measure(log: (line: string) => void): Promise<Report> {
 
   const input = proof.request()
   const rounds: Round[] = []
-  for (let round = 1; round <= Number(values.rounds); round++) {
+  for (let round = 1; round <= count; round++) {
     const before = process.cpuUsage()
     const { timings } = await engine.prove(input)
     const { user, system } = process.cpuUsage(before)
     const ours = { ...timings, cpuMs: (user + system) / 1000 }
     log(`round ${round}: ours ${phases(ours)}`)
-    if (values.peer === undefined) {
+    if (peerPath === undefined) {
       rounds.push({ ours })
       continue
     }
-    const peer = await provePeer(
-      values.peer,
-      proof.peerKind,
-      proof.input,
-      join(parameterCache, `dev-${circuitId}.params`),
-    )
+    const peer = await provePeer(peerPath, proof.peerKind, proof.input, join(parameterCache, `dev-${circuitId}.params`))
     log(`         peer ${phases(peer)}`)
     rounds.push({ ours, peer })
   }
@@ -116,7 +134,7 @@ async function measure(log: (line: string) => void): Promise<Report> {
     preloadMs,
     rounds,
     peakRssBytes: process.resourceUsage().maxRSS * 1024,
-    ...(values.peer !== undefined && {
+    ...(peerPath !== undefined && {
       elapsedRatio: ratio(rounds, ({ totalMs }) => totalMs),
       cpuRatio: ratio(rounds, ({ cpuMs }) => cpuMs ?? Number.NaN),
     }),
@@ -164,11 +182,9 @@ function underAnotherNode(node: string): number {
   return status ?? 1
 }
 
-if (values.node !== undefined) {
-  process.exitCode = underAnotherNode(values.node)
-} else {
+async function bench(values: Values): Promise<void> {
   const log = values.json ? console.error : console.log
-  const proofs = await measure(log)
+  const proofs = await measure(values, log)
   const report: Report = values.kernels ? { ...proofs, kernels: kernelRates() } : proofs
   const megabytes = (bytes: number | undefined): string =>
     bytes === undefined ? '?' : `${(bytes / 1e6).toFixed(0)} MB`
@@ -178,4 +194,16 @@ if (values.node !== undefined) {
   }
   if (report.kernels !== undefined) log(`kernels: ${JSON.stringify(report.kernels, null, 2)}`)
   if (values.json) console.log(JSON.stringify(report, null, 2))
+}
+
+try {
+  const values = parse()
+  if (values.help) console.log(USAGE)
+  else if (values.node !== undefined) process.exitCode = underAnotherNode(values.node)
+  else await bench(values)
+} catch (error) {
+  const { code = '', message } = error as NodeJS.ErrnoException
+  if (!(error instanceof UsageError) && !code.startsWith('ERR_PARSE_ARGS')) throw error
+  console.error(`${message}\n${USAGE}`)
+  process.exitCode = 2
 }
