@@ -117,7 +117,7 @@ export interface EngineEvents {
   }) => void
   /** A partition meant for a GPU runs on the CPU device, and why. */
   fallback: (event: { readonly job: JobRef; readonly index: number; readonly error: ProverError }) => void
-  /** A device's result failed verification: the proof was not returned. */
+  /** A device's result failed verification, or a device found fault with a sound input: no proof was returned. */
   verifyFailed: (event: { readonly job: JobRef; readonly index: number; readonly gpu: number }) => void
   /**
    * A proof that did not hold was made anew: what that says of the cause. The device (`gpu`) that made the first one, or its memory, is

@@ -174,6 +174,12 @@ export class Circuits {
     return Math.max(0, ...needs)
   }
 
+  /** Whether the devices of a role check a witness that they take over: GPUs do so in milliseconds. */
+  checksWitness(role: DeviceRole): boolean {
+    const infos = this.#infos(role)
+    return infos.length > 0 && infos.every(({ kind }) => kind === 'webgpu')
+  }
+
   /**
    * What a circuit needs.
    * @throws {UnsupportedProofError}, {BudgetExceededError} it can never be proved here

@@ -133,4 +133,6 @@ export interface CompactWitness {
   readonly bits: BitArray
   /** Values of the aux variables of class `wide`, 32 bytes little-endian each, canonical. */
   readonly wide: Uint8Array
+  /** Not known to satisfy the circuit: whoever takes it over checks the rows that define nothing. */
+  readonly unchecked?: boolean | undefined
 }

@@ -126,6 +126,8 @@ export class CpuDevice implements ProvingDevice {
 
   /** @throws {SynthesisError} the witness' lengths are not the circuit's, or a scalar is not canonical */
   async assign(shape: DeviceShape, witness: CompactWitness, run: Run): Promise<Assignment> {
+    // Rows that define nothing are not evaluated whole here.
+    if (witness.unchecked) throw new Error('a witness that was not checked is for a GPU')
     return await this.#guard(() => CpuAssignment.create(this.#pool, ownHandle(CpuShape, shape), witness, run))
   }
 

@@ -82,7 +82,7 @@ export interface SentBytes {
 }
 
 /** A witness that was sent before the batch: the ids of its inputs, bits and wide values. */
-export interface SentWitness {
+export interface SentWitness extends Pick<CompactWitness, 'unchecked'> {
   readonly sent: readonly [inputs: number, bits: number, wide: number]
 }
 
@@ -201,11 +201,11 @@ export class WorkerDeviceClient implements DeviceClient {
     const ids: number[] = []
     try {
       const witnesses: SentWitness[] = []
-      for (const { inputs, bits, wide } of batch.witnesses) {
+      for (const { inputs, bits, wide, unchecked } of batch.witnesses) {
         const sent = [inputs, bits, wide].map(() => this.#sent++) as unknown as SentWitness['sent']
         ids.push(...sent)
         for (const [k, bytes] of [inputs, bits, wide].entries()) await this.#send(sent[k] as number, bytes, options)
-        witnesses.push({ sent })
+        witnesses.push({ sent, unchecked })
       }
       return await this.#noted(this.#link.call('proveBatch', { ...batch, witnesses }, options))
     } catch (error) {

@@ -238,7 +238,7 @@ class DeviceHost {
       if (known === undefined || known.at !== known.bytes.length) throw new Error('a part of the witness did not come')
       return known.bytes
     }) as [Uint8Array, Uint8Array, Uint8Array]
-    return { inputs, bits, wide }
+    return { inputs, bits, wide, unchecked: witness.unchecked }
   }
 
   async #warmUp(run: Run): Promise<void> {

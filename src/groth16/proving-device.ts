@@ -112,7 +112,10 @@ export interface ProvingDevice {
 
   loadShape(shape: CircuitShape): Promise<DeviceShape>
 
-  /** Takes a witness over, fills in what is derived, and evaluates A·z and B·z. */
+  /**
+   * Takes a witness over, fills in what is derived, and evaluates A·z and B·z.
+   * @throws {SynthesisError} the witness was `unchecked`, and does not satisfy the circuit. GPUs alone take such witnesses
+   */
   assign(shape: DeviceShape, witness: CompactWitness, run: Run): Promise<Assignment>
 
   /** Turns the rows of an assignment into the m − 1 coefficients of the quotient h (six transforms). */

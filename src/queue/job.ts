@@ -4,7 +4,7 @@
  */
 import { setMaxListeners } from 'node:events'
 import type { CircuitId, ProofKind } from '../circuit/circuit-id.ts'
-import type { ProofInvalidError } from '../errors.ts'
+import type { ProofInvalidError, SynthesisError } from '../errors.ts'
 import type { JobRef, PartitionState } from '../events.ts'
 import type { Priority } from '../request/proof-request.ts'
 import { type Placed, rankOf } from './rank.ts'
@@ -68,8 +68,12 @@ export class Partition {
   avoid: number | undefined
   /** A device died while this was on it: it is tried again on one that nobody else is on. */
   alone = false
-  /** Set if a proof of it did not hold. */
+  /** Set if a proof of it did not hold, or if a device found fault with an input that has none. */
   doubt: ProofInvalidError | undefined
+  /** A device found that the witness, which nobody had checked, does not satisfy the circuit: the input is to be checked on the host. */
+  suspicion: SynthesisError | undefined
+  /** The host has checked the input, hashes included, and found no fault. */
+  inputIsSound = false
   synthesisMs: number | undefined
   gpuMs: number | undefined
   /** Parts done of the present attempt, 0 to 1 each. */

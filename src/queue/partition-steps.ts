@@ -28,8 +28,8 @@ export interface PartitionSteps {
   stalled(partition: Partition, phase: StallPhase, silentMs: number, file?: string): void
   /** Its finished proof holds. */
   verified(partition: Partition): void
-  /** Its finished proof does not hold. */
-  verifyFailed(partition: Partition): void
+  /** Its finished proof does not hold, or the device that had it last found a fault in it that is not there. */
+  verifyFailed(partition: Partition, why?: string): void
   /** What is known of the cause when a proof that did not hold was made anew on another or the same device. */
   diagnosed(partition: Partition, diagnosis: Diagnosis): void
 }

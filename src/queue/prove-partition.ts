@@ -5,9 +5,9 @@
 import type { LoadedCircuit } from '../budget/circuit-use.ts'
 import type { CompactWitness } from '../circuit/shape.ts'
 import type { DeviceRole } from '../device/gpu-pool.ts'
-import { ProverError, type ProverErrorCode } from '../errors.ts'
+import { ProofInvalidError, ProverError, type ProverErrorCode, type SynthesisError } from '../errors.ts'
 import type { ReadRun } from '../params/parameters-location.ts'
-import type { PartitionInput } from '../synthesis/partition-input.ts'
+import { leftToDevice, type PartitionInput } from '../synthesis/partition-input.ts'
 import type { Partition } from './job.ts'
 import { attempts, isPassing, MAX_ATTEMPTS, PASSING, type PartitionSteps, typed } from './partition-steps.ts'
 import { type DeviceTry, type DeviceWork, type Room, tryOnDevice } from './try-on-device.ts'
@@ -30,6 +30,9 @@ const FAULTS_OF_DEVICES: ReadonlySet<ProverErrorCode> = new Set([
 /** A partition can't be tried again on a device: others have the memory that it gave back. */
 class MemoryTaken extends Error {}
 
+/** A partition begins anew: a device found fault with its input, and the host is to say whether that is so, or has said that it is not. */
+class BeginAnew extends Error {}
+
 /** @throws `partition.job.signal.reason` once the job is aborted, else what made the partition fail */
 export async function provePartition(
   steps: PartitionSteps,
@@ -38,36 +41,39 @@ export async function provePartition(
 ): Promise<ProvedPartition> {
   const { job } = partition
   const { circuits } = steps
-  const { role: first, why } = circuits.placement(job.circuitId)
-  if (first === 'standIn' && why !== undefined) steps.fellBack(partition, why)
-  let role = first
-  // The only device made a wrong proof of it: another kind of hardware tells whether that was the device's fault.
-  if (
-    first === 'device' &&
-    partition.doubt !== undefined &&
-    steps.pool.serving < 2 &&
-    circuits.standsIn(job.circuitId)
-  ) {
-    steps.fellBack(partition, partition.doubt)
-    role = 'standIn'
-  }
+  let role = firstRole(steps, partition)
   for (let attempt = 1; ; attempt++) {
     try {
       return await proveOn(role, steps, partition, input)
     } catch (error) {
-      const again = error instanceof MemoryTaken && attempt < MAX_ATTEMPTS
+      const anew = error instanceof BeginAnew
+      const again = anew || (error instanceof MemoryTaken && attempt < MAX_ATTEMPTS)
       const fault = error instanceof MemoryTaken ? error.cause : error
       const fallsBack = role === 'device' && ProverError.is(fault) && FAULTS_OF_DEVICES.has(fault.code)
       if (job.signal.aborted || !(again || (fallsBack && circuits.standsIn(job.circuitId)))) throw fault
       // It comes back to the start, in its old place: what its turn held is free by now.
       if (partition.state !== 'pending') partition.move('pending')
       partition.synthesisShare = 0
+      if (anew && role === 'device') role = firstRole(steps, partition)
       if (again) continue
       // The stand-in has other memory.
       role = 'standIn'
       steps.fellBack(partition, fault as ProverError)
     }
   }
+}
+
+/** Where a partition goes that begins. */
+function firstRole(steps: PartitionSteps, partition: Partition): DeviceRole {
+  const { circuits, pool } = steps
+  const { circuitId } = partition.job
+  const { role, why } = circuits.placement(circuitId)
+  if (role === 'standIn' && why !== undefined) steps.fellBack(partition, why)
+  // The only device made a wrong proof of it: another kind of hardware tells whether that was the device's fault.
+  const { doubt } = partition
+  if (role !== 'device' || doubt === undefined || pool.serving > 1 || !circuits.standsIn(circuitId)) return role
+  steps.fellBack(partition, doubt)
+  return 'standIn'
 }
 
 async function proveOn(
@@ -94,12 +100,41 @@ async function proveOn(
       loadMs = job.clock.now() - loadedAt
       return loaded
     }),
-    synthesize(steps, partition, input, signal),
+    synthesize(steps, partition, synthesizedBy(steps, partition, role, input), signal),
   )
+  if (partition.suspicion !== undefined) acquit(steps, partition, partition.suspicion)
   room.turn.synthesized()
   room.memory.freed('synthesis')
   const proof = await proveOnDevice(steps, partition, { role, circuit, witness, room })
   return { proof, circuit, loadMs }
+}
+
+/** What devices check is not checked here, unless one has found fault with it. */
+function synthesizedBy(
+  { circuits }: PartitionSteps,
+  { suspicion }: Partition,
+  role: DeviceRole,
+  input: PartitionInput,
+): PartitionInput {
+  return suspicion === undefined && circuits.checksWitness(role) ? leftToDevice(input) : input
+}
+
+/**
+ * The host found no fault where a device did: it is the device that is wrong, and is told of like one that makes wrong proofs.
+ * @throws {BeginAnew} always: the partition goes elsewhere, if it can
+ */
+function acquit(steps: PartitionSteps, partition: Partition, suspicion: SynthesisError): never {
+  const { index, gpu, job } = partition
+  const message =
+    `partition ${index}: ${suspicion.message} as device ${gpu} computes it, and its input is sound: ` +
+    'the device or the memory of this machine computes wrong'
+  const doubt = new ProofInvalidError(message, { details: { partition: index }, jobId: job.id, cause: suspicion })
+  partition.suspicion = undefined
+  partition.inputIsSound = true
+  partition.doubt = doubt
+  steps.verifyFailed(partition, 'a device found a fault in a sound input')
+  steps.retry(partition, 2, doubt)
+  throw new BeginAnew('the device was wrong', { cause: doubt })
 }
 
 async function reserve(steps: PartitionSteps, partition: Partition, role: DeviceRole): Promise<Room> {
@@ -185,10 +220,19 @@ function proveOnDevice(steps: PartitionSteps, partition: Partition, work: Device
       const { interrupted: cause } = last
       if (cause !== undefined && !memory.takeBack()) throw new MemoryTaken('others took it', { cause })
       last = await tryOnDevice(steps, partition, work)
+      if (last.unsatisfied !== undefined) suspect(partition, last.unsatisfied)
       if (last.failed !== undefined) throw last.failed
     } while (last.proof === undefined)
     return last.proof
   })
+}
+
+/** @throws {BeginAnew}, or {ProofInvalidError} if the host has found the input sound already: two devices can't be right against it */
+function suspect(partition: Partition, unsatisfied: SynthesisError): never {
+  const { inputIsSound, doubt } = partition
+  if (inputIsSound && doubt !== undefined) throw doubt
+  partition.suspicion = unsatisfied
+  throw new BeginAnew('the host checks it', { cause: unsatisfied })
 }
 
 /** Waits until both have settled, and tells of the first failure at once so that the other can be stopped. */

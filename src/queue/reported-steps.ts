@@ -80,11 +80,11 @@ export function reportedSteps(sources: StepSources): PartitionSteps {
     verified({ gpu }) {
       if (gpu !== undefined) pool().verified(gpu)
     },
-    verifyFailed(partition) {
+    verifyFailed(partition, why = 'a finished proof does not verify') {
       const { job, index, gpu = 0 } = partition
       partition.avoid = gpu
       pool().verifyFailed(gpu, job.circuitId)
-      logger.error({ jobId: job.id, partition: index, gpu }, 'a finished proof does not verify')
+      logger.error({ jobId: job.id, partition: index, gpu }, why)
       tell('verifyFailed', job, { job: job.ref, index, gpu })
     },
     diagnosed({ job, index }, diagnosis) {

@@ -5,7 +5,7 @@ import type { CompactWitness } from '../circuit/shape.ts'
 import type { Claim } from '../device/device-claims.ts'
 import type { DeviceRole } from '../device/gpu-pool.ts'
 import { watchStall } from '../device/stall-watch.ts'
-import { ProverError } from '../errors.ts'
+import { ProverError, type SynthesisError } from '../errors.ts'
 import type { Milestone } from '../groth16/proving-device.ts'
 import type { Partition } from './job.ts'
 import { isPassing, type PartitionSteps, typed } from './partition-steps.ts'
@@ -32,6 +32,8 @@ export interface DeviceTry {
   readonly interrupted?: unknown
   /** The same, where it was this partition's own try: not so if the device died of what another did there, or if it was let go of. */
   readonly failed?: unknown
+  /** The device checked a witness that nobody had checked, and it does not satisfy the circuit. */
+  readonly unsatisfied?: SynthesisError
 }
 
 /** @throws `partition.job.signal.reason` once the job is aborted, and what the pool has no device for */
@@ -107,17 +109,27 @@ export async function tryOnDevice(
     partition.gpuShare = 0
     if (signal.aborted) throw signal.reason
     const recalled = device.recall.aborted
-    const again = recalled || isPassing(interrupted) || (role === 'device' && steps.circuits.standsIn(circuitId))
+    const unsatisfied = witness.unchecked && isUnsatisfied(interrupted)
+    const again =
+      recalled || unsatisfied || isPassing(interrupted) || (role === 'device' && steps.circuits.standsIn(circuitId))
     if (working && again) partition.move('synth_done')
     const exhausted = ProverError.is(interrupted) && interrupted.code === 'ERR_GPU_OUT_OF_MEMORY'
     if (exhausted) device.outOfMemory()
     if (recalled) return { interrupted }
+    // The device did its part; whether it did so right is for the host to say.
+    if (unsatisfied) {
+      partition.gpu = device.ordinal
+      return { unsatisfied: interrupted }
+    }
     partition.alone = isPassing(interrupted)
     if (isPassing(interrupted) && !exhausted && !(working && device.first)) return { interrupted }
     partition.avoid = device.ordinal
     return { interrupted, failed: typed(interrupted, signal, 'device') }
   }
 }
+
+const isUnsatisfied = (error: unknown): error is SynthesisError =>
+  ProverError.is(error) && error.code === 'ERR_SYNTHESIS_FAILED'
 
 /** A signal that aborts with the first of two. Unlike `AbortSignal.any` in Node 20 it leaves nothing behind. */
 function whichever(a: AbortSignal, b: AbortSignal): Disposable & { readonly signal: AbortSignal } {

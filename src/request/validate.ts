@@ -6,7 +6,8 @@
  *    every vanilla proof (length, sector, comm_r), a microsecond or two a sector;
  * 2. `takeOver` copies the vanilla proofs and reads them whole, a PoSt's in slices, a PoRep's in a worker: every length, index,
  *    challenge and scalar. Only then is the job queued;
- * 3. `checkAndSynthesize` in a synthesis worker hashes: comm_r, every path to its root, every label, before a device sees anything.
+ * 3. `checkAndSynthesize` in a synthesis worker hashes: comm_r, every path to its root, every label, before a device sees anything. Of a PoSt that
+ *    goes to a GPU that is done by the GPU, and here only if it finds fault.
  */
 import { types } from 'node:util'
 import type { CircuitId, ProofKind } from '../circuit/circuit-id.ts'

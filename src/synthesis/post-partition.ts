@@ -18,6 +18,8 @@ export interface PostPartition {
   readonly vanillaProofs: Uint8Array
   /** Place of each vanilla proof in the caller's array, for errors. */
   readonly places: Uint32Array
+  /** The hashes are left to the device that gets the witness. Everything else was inspected when the partition was taken over. */
+  readonly unchecked?: boolean | undefined
 }
 
 /** A partition together with what follows from it; made anew on each side of the thread. */

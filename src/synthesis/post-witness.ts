@@ -8,6 +8,8 @@
  * Because the levels' index bits, one after another, are the leaf's number, the bits of a challenge are that number's.
  */
 import type { CompactWitness } from '../circuit/shape.ts'
+import type { Run } from '../groth16/proving-device.ts'
+import { inSlices } from './in-slices.ts'
 import type { PostGeometry } from './post-geometry.ts'
 import { type OpenPartition, vanillaProofView } from './post-partition.ts'
 import { COMM_R_OFFSET, inclusionProofOffset, type VanillaLayout } from './vanilla-post.ts'
@@ -42,24 +44,26 @@ function wideScalars({ circuitChallenges, arities }: PostGeometry): number {
 }
 
 /**
- * Fills a partition's compact witness from vanilla proofs that were checked. Missing sectors of a WindowPoSt are repetitions of
+ * Fills a partition's compact witness from vanilla proofs that are well-formed. Missing sectors of a WindowPoSt are repetitions of
  * the last one, challenges included; the 66 pseudo-sectors of a WinningPoSt are the challenges of its only sector.
  *
  * @returns arrays on SharedArrayBuffers
+ * @throws `run.signal.reason` once aborted
  */
-export function fillPostWitness(partition: OpenPartition): CompactWitness {
+export async function fillPostWitness(partition: OpenPartition, run: Run): Promise<CompactWitness> {
   const { geometry, layout, sectors } = partition
   const winning = partition.input.kind === 'winning-post'
   const sizes = postWitnessSizes(geometry)
   const writer = new WitnessWriter(sizes)
-  for (let s = 0; s < (winning ? 1 : sectors); s++) {
+  await inSlices(winning ? 1 : sectors, run, 1, (s) => {
     const proof = vanillaProofView(partition, s)
-    const runs = winning ? geometry.circuitSectors : 1
-    for (let run = 0; run < runs; run++) {
-      writer.sector(layout, geometry, proof.bytes, proof.offset, proof.challenges, run * geometry.circuitChallenges)
+    const times = winning ? geometry.circuitSectors : 1
+    for (let k = 0; k < times; k++) {
+      writer.sector(layout, geometry, proof.bytes, proof.offset, proof.challenges, k * geometry.circuitChallenges)
     }
-  }
+  })
   if (!winning && sectors < geometry.circuitSectors) writer.repeatLastSector(geometry, sectors)
+  run.unit(1)
   return writer.witness
 }
 

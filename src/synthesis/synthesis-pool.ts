@@ -31,7 +31,7 @@ export interface SynthesisCallOptions extends CallOptions {
 /** What the engine needs of synthesis, whatever it is behind. */
 export interface Synthesizer {
   /**
-   * Checks a partition's vanilla proofs to every root and fills its witness.
+   * Checks a partition's vanilla proofs to every root, unless that is left to a device, and fills its witness.
    * @throws {InvalidRequestError} with the place at fault: sector, partition, challenge and field
    * @throws {WorkerExitedError}
    */

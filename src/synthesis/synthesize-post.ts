@@ -5,6 +5,7 @@
  */
 import type { CompactWitness } from '../circuit/shape.ts'
 import type { Run } from '../groth16/proving-device.ts'
+import { portion } from '../groth16/run-portion.ts'
 import { checkVanillaHashes } from './check-paths.ts'
 import { inSlices } from './in-slices.ts'
 import type { PoseidonHasher } from './poseidon-hasher.ts'
@@ -28,7 +29,8 @@ export async function inspectPartition(input: PostPartition, run: Run): Promise<
 }
 
 /**
- * Checks a partition's vanilla proofs completely, up to every root, and fills the compact witness.
+ * Checks a partition's vanilla proofs completely, up to every root, and fills the compact witness. Of one that is `unchecked` the witness is
+ * only filled: it satisfies the circuit if the hashes are right.
  * @returns the witness, on SharedArrayBuffers; its public inputs are those that a verifier derives
  * @throws {InvalidRequestError} with the sector, challenge and field at fault
  * @throws `run.signal.reason` once aborted
@@ -38,13 +40,12 @@ export async function checkAndSynthesizePost(
   hasher: PoseidonHasher,
   run: Run,
 ): Promise<CompactWitness> {
+  if (input.unchecked) return { ...(await fillPostWitness(openPartition(input), run)), unchecked: true }
   // Form first, for all sectors: hashing takes a hundred times as long.
   await inspectPartition(input, { signal: run.signal, unit: () => {} })
   const partition = openPartition(input)
   await inSlices(partition.sectors, run, HASHING_SHARE, (s) =>
     checkVanillaHashes(partition.geometry, partition.layout, vanillaProofView(partition, s), hasher),
   )
-  const witness = fillPostWitness(partition)
-  run.unit(1)
-  return witness
+  return await fillPostWitness(partition, portion(run, HASHING_SHARE, 1))
 }

@@ -7,7 +7,13 @@
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import type { Engine } from '../../src/engine.ts'
-import { GpuDeviceLostError, GpuOutOfMemoryError, ProverError, WorkerExitedError } from '../../src/errors.ts'
+import {
+  GpuDeviceLostError,
+  GpuOutOfMemoryError,
+  ProverError,
+  SynthesisError,
+  WorkerExitedError,
+} from '../../src/errors.ts'
 import type { PartitionState } from '../../src/events.ts'
 import { AGING_STEP_MS, rankOf } from '../../src/queue/rank.ts'
 import type { EngineStatus } from '../../src/status.ts'
@@ -31,6 +37,7 @@ const faults: fc.Arbitrary<Fault> = fc.constantFrom<Fault>(
   { kind: 'throw', error: new GpuDeviceLostError('reset') },
   { kind: 'throw', error: new GpuOutOfMemoryError('8 GiB do not suffice') },
   { kind: 'throw', error: new TypeError('a bug') },
+  { kind: 'throw', error: new SynthesisError('row 5 does not hold') },
   { kind: 'hang' },
   { kind: 'deaf', ms: 30 },
   { kind: 'die' },

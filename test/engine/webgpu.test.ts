@@ -5,6 +5,14 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { WasmPoseidonHasher } from '../../src/cpu/poseidon.ts'
+import { takeOver } from '../../src/request/partitions.ts'
+import { validateRequest } from '../../src/request/validate.ts'
+import { postGeometry } from '../../src/synthesis/post-geometry.ts'
+import { checkAndSynthesize } from '../../src/synthesis/synthesize.ts'
+import { inclusionProofOffset, vanillaLayout } from '../../src/synthesis/vanilla-post.ts'
+import { proverErrorOf } from '../support/expect-error.ts'
+import { windowRequest } from '../support/fixtures.ts'
 import { hasSoftwareGpu } from '../support/software-gpu.js'
 import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
 import { runWebGpuChild } from '../support/webgpu-scenario.ts'
@@ -21,11 +29,36 @@ afterAll(() => removeDirectory(directory))
 
 const PROVED = { verified: true, length: 192 }
 
+const layout = vanillaLayout(postGeometry('wpost-2k'))
+/** Bytes of a vanilla proof that hashes alone show to be wrong: of a commitment, a leaf, the last sibling of a path. */
+const FLIPS = [
+  layout.commC,
+  inclusionProofOffset(layout, 3) + layout.leaf,
+  inclusionProofOffset(layout, 9) + (layout.levels.at(-1)?.siblings ?? 0),
+]
+
+/** What the host's check says of the second sector with a byte changed. */
+async function hostError(at: number): Promise<unknown> {
+  const request = windowRequest()
+  const spoilt = request.vanillaProofs[1] as Uint8Array
+  spoilt[at] = (spoilt[at] as number) ^ 1
+  const [partition] = await takeOver(validateRequest(request))
+  const run = { signal: new AbortController().signal, unit: () => {} }
+  const error = await proverErrorOf(() =>
+    checkAndSynthesize(partition as NonNullable<typeof partition>, new WasmPoseidonHasher(), run),
+  )
+  return error.toJSON()
+}
+
 describe.runIf(hasSoftwareGpu)('an engine on the software GPU', () => {
   test('proves in a process of its own, is aborted there, and ends', { timeout: 600_000 }, async () => {
-    const result = await run('process')
+    const result = await runWebGpuChild('process', directory, 'window', { WGZK_TEST_FLIPS: JSON.stringify(FLIPS) })
     expect(result.first).toEqual(PROVED)
     expect(result.aborted).toMatchObject({ message: 'enough' })
+    // Found by the device, told as the host tells it, and no fault of the device.
+    for (const [k, at] of FLIPS.entries()) expect(result.flipped[k]).toEqual(await hostError(at))
+    expect(result.gpus).toMatchObject([{ state: 'idle', verifyFailures: 0 }])
+    expect(result.events.filter((event: string) => /^retry/.test(event))).toEqual([])
     expect(result.capability).toMatchObject({ available: true, warm: true })
     expect(result.capability.device).toContain('SwiftShader')
     expect(result.gpus).toMatchObject([{ ordinal: 0, name: expect.stringContaining('SwiftShader') }])

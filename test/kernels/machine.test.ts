@@ -25,9 +25,11 @@ import { tinyCircuit, tinyWitness } from '../support/tiny-circuit.ts'
 import { vectorJson } from '../support/vectors.ts'
 
 const machine = new CircuitMachine()
+const idle: Run = { signal: new AbortController().signal, unit: () => {} }
 
 async function witnessesOf(request: WindowPostRequest | WinningPostRequest): Promise<CompactWitness[]> {
-  return (await takeOver(validateRequest(request))).map((partition) => fillPostWitness(openPartition(partition)))
+  const partitions = await takeOver(validateRequest(request))
+  return Promise.all(partitions.map((partition) => fillPostWitness(openPartition(partition), idle)))
 }
 
 function copyOf({ inputs, bits, wide }: CompactWitness): { inputs: Uint8Array; bits: Uint8Array; wide: Uint8Array } {

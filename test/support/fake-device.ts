@@ -61,6 +61,8 @@ export class FakeMachine {
   readonly running: Record<Operation, number> = zeroes()
   readonly most: Record<Operation, number> = zeroes()
   readonly clients: FakeDeviceClient[] = []
+  /** Of each witness in the order in which they were made, whether its check was left to the device. */
+  readonly unchecked: boolean[] = []
   open = 0
   /** For how long devices had nothing to do between two batches. */
   idleMs = 0
@@ -306,7 +308,9 @@ class FakeSynthesizer implements Synthesizer {
   async synthesize(partition: PostPartition, options: CallOptions): Promise<CompactWitness> {
     await this.#machine.work('synthesize', `${partition.randomness[0]}.${partition.partition}`, options)
     const inputs = partition.vanillaProofs.slice(COMM_R_OFFSET, COMM_R_OFFSET + 32)
-    return { inputs, bits: new Uint8Array(8), wide: new Uint8Array(32) }
+    const { unchecked } = partition
+    this.#machine.unchecked.push(unchecked === true)
+    return { inputs, bits: new Uint8Array(8), wide: new Uint8Array(32), unchecked }
   }
 
   async readSeal(): Promise<never> {

@@ -16,6 +16,9 @@ const request = recordedWindow(vectors)
 const options = { parameterCache, allowDevelopmentParameters: true, cpu: { threads: 1 } }
 const gpu = { allowSoftware: true }
 
+/** Bytes of a vanilla proof to spoil: of comm_c, of a leaf's path. */
+const flips = JSON.parse(process.env.WGZK_TEST_FLIPS ?? '[]')
+
 const faultWorker = new URL('./gpu-fault-worker.js', import.meta.url)
 
 /** Plans a GPU whose process is to suffer a fault. */
@@ -32,6 +35,12 @@ const outcome = (promise) =>
   promise.then(
     ({ verified, proof }) => ({ verified, length: proof.length }),
     (error) => ({ code: ProverError.is(error) ? error.code : undefined, message: error.message }),
+  )
+
+const failure = (promise) =>
+  promise.then(
+    () => undefined,
+    (error) => (ProverError.is(error) ? error.toJSON() : { message: error.message }),
   )
 
 /** What an engine tells while it does something. */
@@ -64,8 +73,14 @@ const scenarios = {
         if (state === 'gpu') setTimeout(() => abort.abort(new Error('enough')), 100)
       })
       const aborted = await outcome(engine.prove({ ...request, priority: 'critical' }, { signal: abort.signal }))
+      const flipped = []
+      for (const at of flips) {
+        const vanillaProofs = request.vanillaProofs.map((bytes) => bytes.slice())
+        vanillaProofs[1][at] ^= 1
+        flipped.push(await failure(engine.prove({ ...request, vanillaProofs })))
+      }
       const capability = engine.capabilities().find(({ circuitId }) => circuitId === 'wpost-2k')
-      return { first, proveMs, aborted, capability }
+      return { first, proveMs, aborted, flipped, capability }
     })
   },
   async thread() {

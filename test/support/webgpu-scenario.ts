@@ -9,9 +9,14 @@ const child = fileURLToPath(new URL('./webgpu-child.js', import.meta.url))
 const vectors = (name: string): string => fileURLToPath(new URL(`../vectors/2KiB/a/${name}`, import.meta.url))
 
 /** @returns what the scenario prints, once its process has ended by itself, orderly and with nothing left */
-// biome-ignore lint/suspicious/noExplicitAny: each scenario has its own form, and tests check what they read
-export async function runWebGpuChild(scenario: string, directory: string, folder = 'window'): Promise<any> {
-  const env = { ...process.env, ...softwareGpuEnvironment() }
+export async function runWebGpuChild(
+  scenario: string,
+  directory: string,
+  folder = 'window',
+  variables: Readonly<Record<string, string>> = {},
+  // biome-ignore lint/suspicious/noExplicitAny: each scenario has its own form, and tests check what they read
+): Promise<any> {
+  const env = { ...process.env, ...softwareGpuEnvironment(), ...variables }
   const started = spawn(process.execPath, [...nodeFlags(), child, scenario, directory, vectors(folder)], { env })
   let [output, errors] = ['', '']
   started.stdout.on('data', (data) => {

@@ -1,4 +1,5 @@
-/** What fills z and evaluates rows, as steps over the instances of each template that may be cut anywhere. */
+/** What fills z, checks and evaluates rows, as steps over the instances of each template that may be cut anywhere. */
+import { DEFINES_NOTHING } from '../../circuit/shape.ts'
 import type { Elements } from '../elements.ts'
 import { FR_MULTIPLICATIONS, type Step } from '../step.ts'
 import type { GpuShape, GpuTemplate } from './gpu-shape.ts'
@@ -19,6 +20,8 @@ export interface AssignBuffers extends WitnessBuffers {
   readonly z: Elements
   readonly a?: Elements
   readonly b?: Elements
+  /** Where the lowest number of a row that does not hold goes. */
+  readonly violated?: GPUBuffer
 }
 
 /** One kernel over instances of one template. */
@@ -99,6 +102,25 @@ function poseidonSteps(
       workgroups: Math.ceil(part / HASHES_PER_WORKGROUP),
     }),
   }
+}
+
+/** Whether the rows hold that define no variable; no others could fail to. */
+export function checkSteps({ templates, kernels, coefficients }: GpuShape): StepSource[] {
+  return templates
+    .filter(({ template }) => template.matrix.defines.includes(DEFINES_NOTHING))
+    .map(({ template, table, instances, layout: { recordWords, rowsAt, termsAt } }) => {
+      const { rows, termVariable } = template.matrix
+      return {
+        count: instances,
+        workEach: (3 * rows + termVariable.length) / FR_MULTIPLICATIONS,
+        step: ({ z, violated }, first, part) => ({
+          kernel: kernels.checks,
+          buffers: [table, coefficients, violated as GPUBuffer, ...z.shards],
+          params: [first, part, rows, recordWords, rowsAt, termsAt, 2],
+          workgroups: Math.ceil((part * rows) / 64),
+        }),
+      }
+    })
 }
 
 /** A·z and B·z, shard after shard of the result. */

@@ -60,7 +60,8 @@ export function partitionBytes(
   const values = elements(inputs + aux)
   const polynomial = elements(2 ** log2Domain)
   return {
-    assign: witness + values + 2 * polynomial,
+    // With the number of a row that does not hold.
+    assign: witness + values + 2 * polynomial + least(Uint32Array.BYTES_PER_ELEMENT),
     quotient: witness + 3 * polynomial,
     quotientWithValues: witness + values + 3 * polynomial,
     sums: witness + values + polynomial,

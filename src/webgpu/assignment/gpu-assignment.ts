@@ -6,14 +6,24 @@
  * meanwhile and is made anew from the compact witness, which stays on the device and is a hundredth of it.
  */
 import type { CompactWitness } from '../../circuit/shape.ts'
+import { SynthesisError } from '../../errors.ts'
 import type { Assignment, Run } from '../../groth16/proving-device.ts'
-import { portion } from '../../groth16/run-portion.ts'
+import { portion, silent } from '../../groth16/run-portion.ts'
 import type { Query } from '../../params/layout.ts'
 import { BufferSet } from '../buffer-set.ts'
 import { ELEMENT_BYTES, Elements } from '../elements.ts'
 import type { Gpu } from '../gpu.ts'
 import { UnitStream } from '../unit-stream.ts'
-import { deriveSteps, rowSteps, type StepSource, scatterSteps, totalWork, type WitnessBuffers } from './assign-steps.ts'
+import {
+  type AssignBuffers,
+  checkSteps,
+  deriveSteps,
+  rowSteps,
+  type StepSource,
+  scatterSteps,
+  totalWork,
+  type WitnessBuffers,
+} from './assign-steps.ts'
 import { givesWay } from './assignment-bytes.ts'
 import type { GpuShape } from './gpu-shape.ts'
 
@@ -23,6 +33,9 @@ export interface QueryScalars {
   readonly ready: Promise<unknown>
   release(): void
 }
+
+/** Left by the check where every row holds. */
+const NO_ROW = 0xffff_ffff
 
 export class GpuAssignment implements Assignment {
   readonly shape: GpuShape
@@ -41,6 +54,7 @@ export class GpuAssignment implements Assignment {
     this.#witness = witness
   }
 
+  /** @throws {SynthesisError} the witness was not checked, and does not satisfy the circuit */
   static async create(gpu: Gpu, shape: GpuShape, witness: CompactWitness, run: Run): Promise<GpuAssignment> {
     const set = new BufferSet(gpu)
     try {
@@ -59,7 +73,14 @@ export class GpuAssignment implements Assignment {
       const before = totalWork(scatterSteps(shape)) + totalWork(deriveSteps(shape))
       const middle = before / Math.max(1, before + share)
       await assignment.#fill(portion(run, 0, middle))
-      await assignment.#evaluate(portion(run, middle, 1))
+      // Rows are evaluated while the answer is on its way; both have stopped before anything is released.
+      const [checked, evaluated] = await Promise.allSettled([
+        witness.unchecked ? assignment.#firstViolated(silent(run)) : NO_ROW,
+        assignment.#evaluate(portion(run, middle, 1)),
+      ])
+      if (evaluated.status === 'rejected') throw evaluated.reason
+      if (checked.status === 'rejected') throw checked.reason
+      if (checked.value !== NO_ROW) throw unsatisfied(shape, checked.value)
       return assignment
     } catch (error) {
       set.release()
@@ -86,6 +107,20 @@ export class GpuAssignment implements Assignment {
     await this.#stream('derive witness', deriving, portion(run, middle, 1))
   }
 
+  /** Number of the first row that does not hold, of those that a wrong witness violates; {@link NO_ROW} if all do. */
+  async #firstViolated(run: Run): Promise<number> {
+    const gpu = this.#gpu
+    const violated = await gpu.allocate(Uint32Array.BYTES_PER_ELEMENT, 'first violated row')
+    try {
+      await gpu.upload(violated, 0, new Uint8Array(Uint32Array.of(NO_ROW).buffer))
+      await this.#stream('check rows', checkSteps(this.shape), run, { violated })
+      const [row] = new Uint32Array((await gpu.download(violated, 0, Uint32Array.BYTES_PER_ELEMENT)).buffer)
+      return row as number
+    } finally {
+      gpu.release(violated)
+    }
+  }
+
   /** Rows a and b from z. */
   async #evaluate(run: Run): Promise<void> {
     const gpu = this.#gpu
@@ -108,9 +143,14 @@ export class GpuAssignment implements Assignment {
     await padded
   }
 
-  async #stream(label: string, sources: readonly StepSource[], run: Run): Promise<void> {
+  async #stream(
+    label: string,
+    sources: readonly StepSource[],
+    run: Run,
+    others: Partial<AssignBuffers> = {},
+  ): Promise<void> {
     const stream = new UnitStream(this.#gpu, label, run, totalWork(sources))
-    const buffers = { ...this.#witness, z: this.#assigned, ...this.#rows }
+    const buffers: AssignBuffers = { ...this.#witness, z: this.#assigned, ...this.#rows, ...others }
     for (const { count, workEach, step } of sources) {
       for (let at = 0; at < count; ) {
         const part = Math.min(count - at, Math.max(1, Math.floor(stream.room / workEach)))
@@ -186,4 +226,10 @@ export class GpuAssignment implements Assignment {
   release(): void {
     this.#set.release()
   }
+}
+
+function unsatisfied({ shape }: GpuShape, row: number): SynthesisError {
+  return new SynthesisError(`the witness of ${shape.circuitId} does not satisfy row ${row}`, {
+    details: { received: `row ${row}` },
+  })
 }

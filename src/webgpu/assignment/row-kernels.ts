@@ -9,6 +9,7 @@ export interface RowKernels {
   readonly scatter: Kernel
   readonly derive: Kernel
   readonly poseidon: Kernel
+  readonly checks: Kernel
   readonly rows: Kernel
   readonly gather: Kernel
 }
@@ -70,6 +71,14 @@ export function rowKernels(layout: ShardLayout): RowKernels {
       bindings: ['read', 'read'],
       values: 'read_write',
       params: 'PoseidonParams',
+    }),
+    checks: compose(layout, {
+      name: 'row checks',
+      parts: [variables, 'rows/combination.wgsl', 'rows/checks.wgsl'],
+      entry: 'check_rows',
+      bindings: ['read', 'read', 'read_write'],
+      values: 'read',
+      params: 'ChecksParams',
     }),
     rows: compose(layout, {
       name: 'rows',

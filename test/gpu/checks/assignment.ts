@@ -190,6 +190,50 @@ const words: Check = async (gpu) => {
   assert.deepEqual(await checkAssignment(gpu, partition), expectedQuotient(partition))
 }
 
+/** A byte of a part of a witness. */
+type Place = readonly [part: 'inputs' | 'bits' | 'wide', at: number]
+
+/** With one value after another wrong, the number of the first row that does not hold. */
+async function checkViolations(
+  gpu: Gpu,
+  { shape, witness }: Pick<Partition, 'shape' | 'witness'>,
+  places: readonly Place[],
+): Promise<void> {
+  const gpuShape = await GpuShape.load(gpu, shape)
+  const used = gpu.usedBytes
+  const unchecked = { ...witness, unchecked: true }
+  try {
+    const assignment = await GpuAssignment.create(gpu, gpuShape, unchecked, run)
+    assignment.release()
+    for (const [part, at] of places) {
+      const wrong = { ...unchecked, [part]: new Uint8Array(witness[part]) }
+      wrong[part][at] = (wrong[part][at] as number) ^ 1
+      const row = firstUnsatisfied(shape, assign(shape, wrong))
+      assert(row >= 0, `${part}[${at}] decides nothing`)
+      await assert.rejects(GpuAssignment.create(gpu, gpuShape, wrong, run), {
+        code: 'ERR_SYNTHESIS_FAILED',
+        message: `the witness of ${shape.circuitId} does not satisfy row ${row}`,
+      })
+      assert.equal(gpu.usedBytes, used, 'every buffer is released')
+    }
+  } finally {
+    gpuShape.release()
+  }
+}
+
+/** Commitments, leaves, siblings, index bits, inputs of a real partition. */
+const violations: Check = async (gpu) => {
+  const { shape, witness } = await partitionOf(windowRequest())
+  await checkViolations(gpu, { shape, witness }, [
+    ['inputs', ELEMENT_BYTES],
+    ['inputs', witness.inputs.length - ELEMENT_BYTES],
+    ['bits', 0],
+    ['bits', (shape.root.totals.bits - 1) >>> 3],
+    ...[0, 1, 2, 3, 4, 100].map((scalar) => ['wide', scalar * ELEMENT_BYTES] as const),
+    ['wide', witness.wide.length - ELEMENT_BYTES],
+  ])
+}
+
 /** Polynomials over four shards and values over three, the last of them short; with memory for z in the quotient, and without. */
 const sharded: Check = async (gpu) => {
   const [shape, witness] = [forestShape(1), forestWitness(1)]
@@ -203,6 +247,10 @@ const sharded: Check = async (gpu) => {
   const ballast = memoryBytes - plan.shape - Math.max(plan.assign, plan.quotient)
   await withDevice(gpu, { bindingBytes, memoryBytes }, async (small) => {
     assert.deepEqual(await checkAssignment(small, partition), h)
+    await checkViolations(small, partition, [
+      ['inputs', witness.inputs.length - ELEMENT_BYTES],
+      ['wide', 0],
+    ])
     small.trim()
     // Sizes are rounded up to an eighth of their power of two.
     const buffer = await small.allocate((7 / 8) * ballast, 'ballast')
@@ -217,5 +265,6 @@ const sharded: Check = async (gpu) => {
 export const assignmentChecks: Record<string, Check> = {
   'assignment of wpost-2k': real(windowRequest),
   'assignment of words': words,
+  'rows that a wrong witness violates': violations,
   'assignment over shards': sharded,
 }
