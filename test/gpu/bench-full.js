@@ -92,8 +92,10 @@ function report(round, result, wholeMs, events, usage) {
   }
   phases(events)
   console.log(`  device at work between its first and last unit: ${(deviceUse(events) * 100).toFixed(1)} %`)
-  const { rssBytes, ownRssBytes, ownCpuSeconds, childCpuSeconds } = usage
+  const { rssBytes, ownRssBytes, rssBefore, ownRssBefore, rssParts, ownCpuSeconds, childCpuSeconds } = usage
   console.log(`  host: RSS ${mib(rssBytes)} at most, ${mib(ownRssBytes)} of it this process`)
+  console.log(`    before: ${mib(rssBefore)}, ${mib(ownRssBefore)} of it this process`)
+  console.log(`    at its most, by process (own, of files, shared): ${rssParts} MiB`)
   console.log(`  CPU time: ${ownCpuSeconds.toFixed(2)} s here, ${childCpuSeconds.toFixed(2)} s in children`)
 }
 

@@ -12,6 +12,11 @@ export class HostUsage {
   #children = new Map()
   #peak = 0
   #ownPeak = 0
+  /** Memory when counting began. */
+  #before = 0
+  #ownBefore = 0
+  /** Of the peak, what is memory of the processes' own, of files, and shared with other processes or a driver. */
+  #parts = ''
 
   constructor() {
     this.#sample()
@@ -26,20 +31,26 @@ export class HostUsage {
     this.#peak = 0
     this.#ownPeak = 0
     this.#sample()
+    this.#before = this.#peak
+    this.#ownBefore = this.#ownPeak
   }
 
   #sample() {
     const own = residentBytes(process.pid)
     let sum = own
+    const pids = [process.pid]
     for (const pid of childrenOf(process.pid)) {
       const lastMs = cpuMs(pid)
       if (lastMs === undefined) continue
       const known = this.#children.get(pid)
       this.#children.set(pid, { firstMs: known?.firstMs ?? 0, lastMs })
       sum += residentBytes(pid)
+      pids.push(pid)
     }
     this.#ownPeak = Math.max(this.#ownPeak, own)
-    this.#peak = Math.max(this.#peak, sum)
+    if (sum <= this.#peak) return
+    this.#peak = sum
+    this.#parts = pids.map(partsOf).join(' + ')
   }
 
   /** Most resident memory of all processes at once and of this one, and seconds of CPU time of this one and of its children. */
@@ -50,6 +61,9 @@ export class HostUsage {
     return {
       rssBytes: this.#peak,
       ownRssBytes: this.#ownPeak,
+      rssBefore: this.#before,
+      ownRssBefore: this.#ownBefore,
+      rssParts: this.#parts,
       ownCpuSeconds: (user + system) / 1e6,
       childCpuSeconds: children / 1000,
     }
@@ -72,6 +86,16 @@ function read(path) {
 function residentBytes(pid) {
   const [, kilobytes] = read(`/proc/${pid}/status`)?.match(/^VmRSS:\s+(\d+) kB$/m) ?? []
   return Number(kilobytes ?? 0) * 1024
+}
+
+/** Resident memory of a process in MiB: its own, of files, shared. */
+function partsOf(pid) {
+  const status = read(`/proc/${pid}/status`) ?? ''
+  const mib = ['RssAnon', 'RssFile', 'RssShmem'].map((name) => {
+    const [, kilobytes] = status.match(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm')) ?? []
+    return Math.round(Number(kilobytes ?? 0) / 1024)
+  })
+  return `(${mib.join(', ')})`
 }
 
 /** After the name in brackets: state and parent, then 9 numbers, then user and system time in ticks. */
