@@ -3,17 +3,16 @@
 @group(0) @binding(2) var<storage, read_write> kinds: array<u32>;
 @group(0) @binding(3) var<storage, read_write> denominator: array<FQPacked>;
 
-fn prepare(i: u32) -> FQ {
-  let operands = pair(i);
+fn prepare(i: u32, operands: vec2<u32>) -> FQ {
   var kind = ADD;
   var d = c_one();
   let no_right = (operands.y & NUMBER) == NONE;
   let left = points[operands.x & NUMBER].x;
+  let right = points[right_number(operands)].x;
   let left_infinite = c_is_infinity(left);
   if (no_right) {
     kind = select(LEFT, INFINITY, left_infinite);
   } else {
-    let right = points[operands.y & NUMBER].x;
     if (left_infinite || c_is_infinity(right)) {
       kind = select(LEFT, select(RIGHT, INFINITY, c_is_infinity(right)), left_infinite);
     } else {

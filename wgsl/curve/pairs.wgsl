@@ -13,6 +13,11 @@ fn pair(i: u32) -> vec2<u32> {
   return operands;
 }
 
+// Number of the right point, or of the left one where there is none: something that may be loaded before that is known.
+fn right_number(operands: vec2<u32>) -> u32 {
+  return select(operands.y, operands.x, (operands.y & NUMBER) == NONE) & NUMBER;
+}
+
 // A window has 2·half points A, then `blocks` blocks T_0 … T_(blocks−1) of half points. The round gives half points
 // A'_j = A_2j + A_(2j+1), and blocks + 1 blocks of half/2: those of T halved likewise, and a new one of A's odd points,
 // A_(4j+1) + A_(4j+3). See bucket-reduction.ts.

@@ -14,18 +14,16 @@ fn sum_y(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
   if (i >= params.count) { return; }
   let kind = kinds[i];
   let operands = pair(i);
-  let at = params.first + i;
-  if (kind == INFINITY) {
-    sums[at] = Point(c_infinity(), c_infinity());
-    return;
-  }
+  // Of copies and infinity, whatever is there.
+  let lambda = slope[i];
+  let x = sum_of_x[i];
   let operand = select(operands.x, operands.y, kind == RIGHT);
   let point = points[operand & NUMBER];
-  if (kind > DOUBLE) {
-    sums[at] = Point(point.x, c_pack(c_tidy(signed_y(point.y, operand))));
-    return;
-  }
-  let x = sum_of_x[i];
-  let product = c_mul(c_unpack(slope[i]), c_sub(c_unpack(point.x), c_unpack(x)));
-  sums[at] = Point(x, c_pack(c_tidy(c_minus(product, signed_y(point.y, operand)))));
+  let product = c_mul(c_unpack(lambda), c_sub(c_unpack(point.x), c_unpack(x)));
+  let y = signed_y(point.y, operand);
+  let copied = kind > DOUBLE;
+  var sum = Point(x, c_pack(c_tidy(c_select(c_minus(product, y), y, copied))));
+  if (copied) { sum.x = point.x; }
+  if (kind == INFINITY) { sum = Point(c_infinity(), c_infinity()); }
+  sums[params.first + i] = sum;
 }

@@ -14,10 +14,14 @@ fn products(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
   let t = workgroup_number(group, groups) * workgroup_size + local;
   if (t >= params.threads) { return; }
   var product = FQ_ONE;
+  var upcoming = element[t];
   for (var i = t; i < params.count; i += params.threads) {
+    // The next one is loaded a multiplication ahead.
+    let factor = fq_unpack(upcoming);
+    if (i + params.threads < params.count) { upcoming = element[i + params.threads]; }
     // A product is carried, and small enough to be stored for another multiplication.
     prefix[i] = fq_pack(product);
-    product = fq_mul(product, fq_unpack(element[i]));
+    product = fq_mul(product, factor);
   }
   total[t] = fq_pack(fq_tidy(product));
 }

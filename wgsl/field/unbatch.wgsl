@@ -14,17 +14,17 @@ fn unbatch(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gro
   let t = workgroup_number(group, groups) * workgroup_size + local;
   if (t >= params.threads || t >= params.count) { return; }
   var suffix = fq_unpack(total[t]);
-  for (var k = (params.count - 1u - t) / params.threads + 1u; k > 0u; k--) {
+  let elements = (params.count - 1u - t) / params.threads + 1u;
+  var factor = prefix[t + (elements - 1u) * params.threads];
+  for (var k = elements; k > 0u; k--) {
     let i = t + (k - 1u) * params.threads;
-    // Two steps over one body: the inverse, then the suffix without this element.
-    var next = suffix;
+    // Two steps over one body: the inverse, then the suffix without this element. The next factor is loaded a multiplication ahead.
     for (var step = 0u; step < params.two; step++) {
-      // Only the one that is needed is loaded: a select would load both, twice.
-      var packed = FQPacked();
-      if (step == 0u) { packed = prefix[i]; } else { packed = element[i]; }
-      let product = fq_mul(suffix, fq_unpack(packed));
-      if (step == 0u) { next = product; } else { suffix = product; }
+      var upcoming = FQPacked();
+      if (step == 0u) { upcoming = element[i]; } else if (k > 1u) { upcoming = prefix[i - params.threads]; }
+      let product = fq_mul(suffix, fq_unpack(factor));
+      if (step == 0u) { prefix[i] = fq_pack(product); } else { suffix = product; }
+      factor = upcoming;
     }
-    prefix[i] = fq_pack(next);
   }
 }
