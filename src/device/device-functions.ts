@@ -386,6 +386,8 @@ async function openCpu({ threads, relaxedSimd }: DeviceSpec & { kind: 'cpu' }): 
 
 async function openWebGpu(spec: DeviceSpec & { kind: 'webgpu' }): Promise<OpenDevice> {
   const { WebGpuDevice } = await import('../webgpu/webgpu-device.ts')
+  const { pollQuietly } = await import('../webgpu/quiet-polling.ts')
+  pollQuietly()
   const { GpuCalibration } = await import('./gpu-calibration.ts')
   const calibration = new GpuCalibration()
   const { adapter, allowSoftware, requiredLimits, memoryBytes } = spec

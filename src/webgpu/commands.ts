@@ -6,6 +6,7 @@ import { GpuOutOfMemoryError, GpuValidationError } from '../errors.ts'
 import { type BindGroups, type BufferRange, PARAMS_STRIDE } from './bind-groups.ts'
 import type { CompiledKernel, Kernel } from './kernel.ts'
 import type { AdapterInfo } from './open-gpu.ts'
+import { noteSubmission } from './quiet-polling.ts'
 
 export type { BufferRange } from './bind-groups.ts'
 
@@ -136,6 +137,7 @@ export class Commands {
     }
     pass?.end()
     device.queue.submit([encoder.finish()])
+    noteSubmission()
     // Awaited together, so that none rejects unseen when the device is lost.
     const start = performance.now()
     const [memory, validation] = await this.#gpu.guard(

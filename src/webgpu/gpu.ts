@@ -8,6 +8,7 @@ import { Commands, type CommandTarget } from './commands.ts'
 import { type BufferKind, IdleBuffers } from './idle-buffers.ts'
 import { type CompiledKernel, composeKernel, type Kernel, WORKGROUP_SIZE } from './kernel.ts'
 import { type AdapterInfo, MAP, type OpenedGpu, type OpenGpuOptions, openGpu, USAGE } from './open-gpu.ts'
+import { noteSubmission } from './quiet-polling.ts'
 import { STAGING_BYTES, StagingRing, type StagingTarget } from './staging.ts'
 import { DEFAULT_TUNING, type Tuning } from './tuning.ts'
 import { UnitGate } from './unit-gate.ts'
@@ -356,6 +357,7 @@ export class Gpu implements CommandTarget, StagingTarget {
       const encoder = this.device.createCommandEncoder({ label: 'read back' })
       encoder.copyBufferToBuffer(buffer, offset, target, 0, bytes)
       this.device.queue.submit([encoder.finish()])
+      noteSubmission()
       await this.guard(target.mapAsync(MAP.read, 0, bytes))
       const read = new Uint8Array(target.getMappedRange(0, bytes)).slice()
       target.unmap()
