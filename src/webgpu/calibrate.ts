@@ -201,7 +201,7 @@ class PairSums {
     const made = new PairSums(gpu, count, await calibrationPoints(gpu, set, points), list, sums)
     const operands = new Uint32Array(2 * count)
     randomFillSync(operands)
-    for (const [i, word] of operands.entries()) operands[i] = word % points
+    for (let i = 0; i < operands.length; i++) operands[i] = (operands[i] as number) & (points - 1)
     await gpu.upload(list, 0, new Uint8Array(operands.buffer))
     return made
   }
