@@ -40,8 +40,10 @@ export interface ProverErrorDetails {
   readonly device?: string
 }
 
+/** What an error is made with, beside its message. */
 export interface ProverErrorOptions {
   readonly details?: ProverErrorDetails | undefined
+  /** What it was caused by, as of every `Error`. */
   readonly cause?: unknown
   readonly jobId?: string | undefined
 }

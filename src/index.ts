@@ -22,8 +22,9 @@
  * @module
  */
 export type { CircuitCapability } from './budget/capabilities.ts'
-export type { CircuitId, ProofKind, SectorSizeTag } from './circuit/circuit-id.ts'
+export type { CircuitFamily, CircuitId, ProofKind, SectorSizeName, SectorSizeTag } from './circuit/circuit-id.ts'
 export { type CuzkAllocation, type CuzkStatus, toCuzkStatus } from './cuzk-status.ts'
+export type { DeviceRow as DeviceStatus, DeviceState } from './device/pooled-device.ts'
 export { Engine, type ProveOptions } from './engine.ts'
 export {
   BudgetExceededError,
@@ -40,6 +41,7 @@ export {
   ProverError,
   type ProverErrorCode,
   type ProverErrorDetails,
+  type ProverErrorOptions,
   QueueFullError,
   RequestConflictError,
   SrsUnavailableError,
@@ -71,6 +73,7 @@ export type {
   SynthesisOptions,
 } from './options.ts'
 export { type RequiredFile, requiredFiles } from './params/published.ts'
+export type { JobState } from './queue/job.ts'
 export type { JobStatus } from './queue/job-status.ts'
 export { registeredSealProof } from './request/porep/seal-proofs.ts'
 export type {

@@ -3,15 +3,19 @@
 /** The four proofs a storage provider makes. */
 export type ProofKind = 'porep-c2' | 'snap-update' | 'window-post' | 'winning-post'
 
+/** A sector size as circuit ids name it. */
 export type SectorSizeTag = '2k' | '8m' | '512m' | '32g' | '64g'
 
+/** What a circuit proves, as circuit ids name it: one for each {@link ProofKind}. */
 export type CircuitFamily = 'porep' | 'snap' | 'wpost' | 'winning'
 
 /** Names one circuit, and so one `.params` file: `porep-32g`, `wpost-32g`, … */
 export type CircuitId = `${CircuitFamily}-${SectorSizeTag}`
 
+/** All of them, in the order of lists. */
 export const CIRCUIT_FAMILIES: readonly CircuitFamily[] = ['porep', 'snap', 'wpost', 'winning']
 
+/** All of them, ascending. */
 export const SECTOR_SIZE_TAGS: readonly SectorSizeTag[] = ['2k', '8m', '512m', '32g', '64g']
 
 /** Sector sizes in bytes. */
@@ -26,6 +30,7 @@ export const SECTOR_SIZE_BYTES: Readonly<Record<SectorSizeTag, number>> = {
 /** Sector sizes as the chain and the Rust crates write them. */
 export type SectorSizeName = '2KiB' | '8MiB' | '512MiB' | '32GiB' | '64GiB'
 
+/** The names by tag. */
 export const SECTOR_SIZE_NAMES: Readonly<Record<SectorSizeTag, SectorSizeName>> = {
   '2k': '2KiB',
   '8m': '8MiB',
@@ -34,6 +39,7 @@ export const SECTOR_SIZE_NAMES: Readonly<Record<SectorSizeTag, SectorSizeName>> 
   '64g': '64GiB',
 }
 
+/** The inverse of {@link parseCircuitId}. */
 export function circuitIdOf(family: CircuitFamily, size: SectorSizeTag): CircuitId {
   return `${family}-${size}`
 }

@@ -28,17 +28,24 @@ export interface DeviceSlot {
 /** Who is asked: the engine's devices, or their stand-in. */
 export type DeviceRole = 'device' | 'standIn'
 
+/** `excluded`: failed its self-test when it was started first. `quarantined`: after repeated faults, tried again later. */
 export type DeviceState = 'starting' | 'idle' | 'proving' | 'lost' | 'excluded' | 'quarantined'
 
-/** One row of the status. */
+/** One device, as the status shows it. */
 export interface DeviceRow {
+  /** Of its worker, stable over restarts; events name it. */
   readonly ordinal: number
+  /** The device that its worker has; equal to `ordinal`, since each has one worker. */
   readonly device: number
+  /** Counts its starts. */
   readonly generation: number
   readonly name: string
   readonly state: DeviceState
+  /** Why it is not at work. */
   readonly reason?: string
+  /** Proofs of it that were not returned. */
   readonly verifyFailures: number
+  /** What it works on, of several partitions that which began first. */
   readonly jobId?: string
   readonly partition?: number
   readonly busyMs?: number

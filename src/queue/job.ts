@@ -9,6 +9,7 @@ import type { JobRef, PartitionState } from '../events.ts'
 import type { Priority } from '../request/proof-request.ts'
 import { type Placed, rankOf } from './rank.ts'
 
+/** Where a job stands: `active` from its first reservation on; the last three are for good. */
 export type JobState = 'queued' | 'active' | 'completed' | 'failed' | 'cancelled'
 
 const JOB_TRANSITIONS: Readonly<Record<JobState, readonly JobState[]>> = {
