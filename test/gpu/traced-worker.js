@@ -7,6 +7,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { appendFileSync } from 'node:fs'
+import { PerformanceObserver } from 'node:perf_hooks'
 import { deviceFunctions } from '../../dist/device/device-functions.js'
 import { endProcess, serveProcess } from '../../dist/device/process-link.js'
 import { SrsFile } from '../../dist/params/srs-file.js'
@@ -153,6 +154,11 @@ function watchHost({ device }) {
   }
   call(device, 'createBuffer', ({ label, size }) => ({ label, bytes: size }))
   call(device.queue, 'submit', () => ({}))
+  new PerformanceObserver((list) => {
+    for (const { startTime, duration } of list.getEntries()) {
+      if (duration >= LONG_MS) complete('garbage collection', 'host', HOST_ROW, startTime, startTime + duration, {})
+    }
+  }).observe({ entryTypes: ['gc'] })
   let last = performance.now()
   setInterval(() => {
     const now = performance.now()
