@@ -1,18 +1,19 @@
 /**
  * Compiles kernels before they are needed. Two at a time is what Dawn compiles for one device, however many are asked for; a driver that
  * has not seen them before takes seconds then. Helper devices beside it compile more at once, and the driver remembers what it
- * compiled: the device gets what a helper has compiled within milliseconds. So helpers begin with what the device comes to last.
+ * compiled: the device gets what a helper has compiled within milliseconds. Once helpers are there the device begins no kernel itself, for
+ * what they have compiled would wait behind it.
  */
 import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Gpu } from './gpu.ts'
 import type { Kernel } from './kernel.ts'
 
-/** Where the driver knows them, half of the kernels are there by then (measured on an H200: all after 0.75 s, half after 0.32 s). */
-const PATIENCE_MS = 450
-/** More gain nothing: the longest kernel takes half the time that all take on one device. */
-const MOST_HELPERS = 3
-/** Kernels that a helper compiles at a time. */
+/** A driver that knows the first kernels has one of them ready by then. */
+const PATIENCE_MS = 250
+/** They share the event loop of the process. */
+const MOST_HELPERS = 4
+/** Kernels that a device compiles at a time. */
 const LANES = 2
 /** Cores that a helper keeps busy. */
 const CORES_PER_HELPER = 3
@@ -21,38 +22,106 @@ const CORES_PER_HELPER = 3
 export const compileHelpers = (cores: number = availableParallelism()): number =>
   Math.max(0, Math.min(MOST_HELPERS, Math.floor(cores / CORES_PER_HELPER) - 1))
 
-/**
- * Resolves when the device has compiled all kernels, and every helper is closed.
- * @param kernels in the order in which the device compiles them
- * @param openHelper opens another device of the same adapter; one that can't be opened is done without
- * @throws what the device refuses a kernel with
- */
-export async function compileAhead(
-  gpu: Gpu,
-  kernels: readonly Kernel[],
-  openHelper: () => Promise<Gpu>,
-  helpers: number = compileHelpers(),
-): Promise<void> {
-  const left = new Set(kernels)
-  const half = left.size / 2
-  const compiling = Promise.all([...left].map((kernel) => gpu.prepare([kernel]).then(() => left.delete(kernel))))
-  const settled = compiling.catch(() => {})
-  const waiting = new AbortController()
-  await Promise.race([settled, delay(PATIENCE_MS, undefined, { signal: waiting.signal }).catch(() => {})])
-  waiting.abort()
-  if (left.size > half && gpu.open) {
-    const order = [...left]
-    const lane = async (helper: Gpu): Promise<void> => {
-      for (let kernel = order.pop(); kernel !== undefined && gpu.open; kernel = order.pop()) {
-        // What a helper fails at the device compiles itself.
-        if (left.has(kernel)) await helper.prepare([kernel]).catch(() => {})
-      }
+export interface CompileAheadOptions {
+  /** @default what the machine's cores allow */
+  readonly helpers?: number | undefined
+  /** How long one of the first kernels may take before helpers are opened. */
+  readonly patienceMs?: number | undefined
+}
+
+export class CompileAhead {
+  /** Resolves when the device was asked for every kernel and has answered, and no helper is left. Never rejects. */
+  readonly done: Promise<void>
+  readonly #gpu: Pick<Gpu, 'prepare' | 'open'>
+  /** Not begun. */
+  readonly #left: Kernel[]
+  /** By kernel: called when the device has answered. */
+  readonly #answer = new Map<Kernel, () => void>()
+  readonly #answered = new Map<Kernel, Promise<void>>()
+  #helped = false
+
+  /**
+   * @param kernels in the order in which they are begun: what is needed first, and the longest of that first
+   * @param openHelper opens another device of the same adapter; one that can't be opened is done without
+   */
+  constructor(
+    gpu: Pick<Gpu, 'prepare' | 'open'>,
+    kernels: readonly Kernel[],
+    openHelper: () => Promise<Pick<Gpu, 'prepare' | 'close'>>,
+    options: CompileAheadOptions = {},
+  ) {
+    this.#gpu = gpu
+    this.#left = [...new Set(kernels)]
+    for (const kernel of this.#left) {
+      const answered = new Promise<void>((resolve) => void this.#answer.set(kernel, resolve))
+      this.#answered.set(kernel, answered)
     }
-    const help = async (): Promise<void> => {
-      const helper = await openHelper()
-      await Promise.all(Array.from({ length: LANES }, () => lane(helper))).finally(() => helper.close())
-    }
-    await Promise.allSettled(Array.from({ length: helpers }, help))
+    this.done = this.#compile(openHelper, options)
   }
-  await compiling
+
+  /**
+   * Resolves when the device was asked for these kernels, as far as they are compiled ahead, and has answered. Whoever asks for them
+   * before that has the device begin them itself.
+   */
+  async ready(kernels: readonly Kernel[]): Promise<void> {
+    await Promise.all(kernels.map((kernel) => this.#answered.get(kernel)))
+  }
+
+  async #compile(
+    openHelper: () => Promise<Pick<Gpu, 'prepare' | 'close'>>,
+    { helpers = compileHelpers(), patienceMs = PATIENCE_MS }: CompileAheadOptions,
+  ): Promise<void> {
+    const first = this.#left.slice(0, LANES)
+    const ownLanes = (): Promise<void>[] =>
+      Array.from({ length: LANES }, () => this.#lane(() => !this.#helped, this.#gpu))
+    const own = ownLanes()
+    if (helpers > 0 && (await this.#isSlow(first, patienceMs))) {
+      this.#helped = true
+      await Promise.allSettled(Array.from({ length: helpers }, () => this.#help(openHelper)))
+    } else {
+      // Its compilers need not wait for the next one's module.
+      own.push(...ownLanes())
+    }
+    await Promise.all(own)
+    // Where no helper could be opened.
+    await Promise.all(this.#left.splice(0).map((kernel) => this.#ask(kernel)))
+    await Promise.all(this.#answered.values())
+  }
+
+  /** Whether all of some kernels take longer than that. */
+  async #isSlow(kernels: readonly Kernel[], patienceMs: number): Promise<boolean> {
+    const patience = new AbortController()
+    const slow = delay(patienceMs, true, { signal: patience.signal }).catch(() => false)
+    const known = Promise.race(kernels.map((kernel) => this.#answered.get(kernel))).then(() => false)
+    const result = await Promise.race([slow, known])
+    patience.abort()
+    return result
+  }
+
+  async #help(openHelper: () => Promise<Pick<Gpu, 'prepare' | 'close'>>): Promise<void> {
+    const helper = await openHelper()
+    try {
+      await Promise.all(Array.from({ length: LANES }, () => this.#lane(() => this.#gpu.open, helper)))
+    } finally {
+      await helper.close()
+    }
+  }
+
+  /** Compiles one kernel after another on the device, or on a helper and then, from the driver's cache, on the device. */
+  async #lane(goOn: () => boolean, on: Pick<Gpu, 'prepare'>): Promise<void> {
+    while (goOn()) {
+      const kernel = this.#left.shift()
+      if (kernel === undefined) return
+      // What a helper fails at the device compiles itself.
+      if (on !== this.#gpu) await on.prepare([kernel]).catch(() => {})
+      const asked = this.#ask(kernel)
+      if (on === this.#gpu) await asked
+    }
+  }
+
+  /** A kernel that the device refuses is refused again where it is needed, and fails there. */
+  async #ask(kernel: Kernel): Promise<void> {
+    await this.#gpu.prepare([kernel]).catch(() => {})
+    this.#answer.get(kernel)?.()
+  }
 }

@@ -27,7 +27,7 @@ import { GpuAssignment } from './assignment/gpu-assignment.ts'
 import { GpuShape } from './assignment/gpu-shape.ts'
 import { ROW_KERNELS } from './assignment/row-kernels.ts'
 import { type Calibration, calibrate } from './calibrate.ts'
-import { compileAhead } from './compile-ahead.ts'
+import { CompileAhead } from './compile-ahead.ts'
 import { fixedBaseMultiples } from './curve/fixed-base.ts'
 import { encodedBytes, importKernels, streamPoints } from './curve/import-points.ts'
 import { MAX_SHARDS, shardLog2 } from './elements.ts'
@@ -36,23 +36,42 @@ import { keepBusy } from './keep-busy.ts'
 import type { Kernel } from './kernel.ts'
 import { CarriedSum } from './msm/carried-sum.ts'
 import { addSums } from './msm/combine.ts'
-import { multiexp } from './msm/multiexp.ts'
+import { multiexp, multiexpKernels } from './msm/multiexp.ts'
 import { mostlyBits, QuerySum, querySumKernels } from './msm/query-sum.ts'
 import type { Scalars } from './msm/sort-entries.ts'
 import { QUOTIENT_KERNELS } from './ntt/quotient.ts'
+import { TRANSFORM_KERNELS } from './ntt/transform.ts'
 import type { AdapterInfo, OpenGpuOptions } from './open-gpu.ts'
+import { FQ } from './prelude/digit-field.ts'
 import { runSelfTest } from './self-test.ts'
 import { GpuSetup, type WrapPoints } from './setup/device-setup.ts'
 import type { Tuning } from './tuning.ts'
 import { type GpuPlan, leastGpuBytes, planGpu, rangePoints } from './working-set.ts'
 
-/** Everything that proving dispatches, in the order of its use, but for the kernel that takes longest: helpers begin with the last one. */
+/** Kernels over Fq2 take a driver longest, then others with a multiplication in Fq, and the permutation. */
+const compileWeight = ({ fields, parts }: Kernel): number => {
+  const [first] = fields
+  if (parts.includes('rows/poseidon.wgsl')) return 2
+  if (first?.field !== FQ) return 0
+  if (parts.some((part) => part.includes('g2'))) return 3
+  return first.multiplication === false && first.accumulation !== true ? 1 : 2
+}
+
+const longestFirst = (kernels: readonly Kernel[]): Kernel[] =>
+  [...new Set(kernels)].sort((a, b) => compileWeight(b) - compileWeight(a))
+
+/** What the self-test dispatches. */
+const SELF_TEST_KERNELS: readonly Kernel[] = longestFirst([
+  ...importKernels('g1'),
+  ...importKernels('g2'),
+  ...multiexpKernels('g1'),
+  ...multiexpKernels('g2'),
+  ...TRANSFORM_KERNELS,
+])
+
+/** Everything that proving dispatches: first what the self-test does, before which there is no proof. */
 export const PROVING_KERNELS: readonly Kernel[] = [
-  ...ROW_KERNELS,
-  ...QUOTIENT_KERNELS,
-  ...new Set([...importKernels('g1'), ...importKernels('g2')]),
-  ...querySumKernels('g1'),
-  ...querySumKernels('g2'),
+  ...new Set([...SELF_TEST_KERNELS, ...longestFirst([...ROW_KERNELS, ...QUOTIENT_KERNELS, ...querySumKernels('g1')])]),
 ]
 
 export interface WebGpuDeviceOptions extends OpenGpuOptions {
@@ -104,8 +123,7 @@ export class WebGpuDevice implements ProvingDevice {
   readonly #plans = new WeakMap<CircuitShape, GpuPlan>()
   /** Sums of queries whose last range has not come yet. */
   readonly #begun = new WeakMap<GpuAssignment, Map<Query, RangeSum>>()
-  /** Settles when no helper compiles any more. */
-  #compiling: Promise<void> | undefined
+  #ahead: CompileAhead | undefined
   /** Resolves when the driver took the device away, or it was closed. */
   readonly lost: Promise<GpuDeviceLostError>
 
@@ -133,7 +151,7 @@ export class WebGpuDevice implements ProvingDevice {
     // In the background: the first proof finds them compiled, or waits for the rest. A kernel that fails is compiled again where it is
     // needed, and fails there. A software adapter has no threads to spare.
     const device = new WebGpuDevice(gpu)
-    if (!gpu.info.software) device.#compiling = compileAhead(gpu, PROVING_KERNELS, openHelper).catch(() => {})
+    if (!gpu.info.software) device.#ahead = new CompileAhead(gpu, PROVING_KERNELS, openHelper)
     return device
   }
 
@@ -158,7 +176,7 @@ export class WebGpuDevice implements ProvingDevice {
    * @throws `run.signal.reason` once the signal aborts, and what the device fails with
    */
   async calibrate(run: Run): Promise<Calibration> {
-    if (this.#compiling !== undefined) await orAborted(this.#compiling, run.signal)
+    if (this.#ahead !== undefined) await orAborted(this.#ahead.done, run.signal)
     const found = await calibrate(this.gpu, run)
     this.gpu.tune(found.tuning)
     return found
@@ -304,10 +322,12 @@ export class WebGpuDevice implements ProvingDevice {
   }
 
   async selfTest(run: Run): Promise<void> {
+    // Asked for now they would be compiled here, two at a time, beside helpers that compile the same.
+    if (this.#ahead !== undefined) await orAborted(this.#ahead.ready(SELF_TEST_KERNELS), run.signal)
     await runSelfTest(this.gpu, run)
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.gpu.close(), this.#compiling])
+    await Promise.all([this.gpu.close(), this.#ahead?.done])
   }
 }

@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { compileAhead } from '../../src/webgpu/compile-ahead.ts'
+import { CompileAhead } from '../../src/webgpu/compile-ahead.ts'
 import { Gpu } from '../../src/webgpu/gpu.ts'
 import { PROVING_KERNELS } from '../../src/webgpu/webgpu-device.ts'
 
@@ -51,7 +51,7 @@ const modes = {
     const opened = []
     await timed(`with ${helpers} helpers`, async (since) => {
       const open = () => Gpu.open({ allowSoftware }).finally(() => opened.push(since()))
-      await compileAhead(gpu, PROVING_KERNELS, open, Number(helpers))
+      await new CompileAhead(gpu, PROVING_KERNELS, open, { helpers: Number(helpers) }).done
     })
     console.log(`  helpers open after: ${opened.join(', ')}`)
   },
@@ -65,7 +65,7 @@ if (mode !== '') {
   await gpu.close()
 } else {
   const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
-  for (const step of ['one-by-one', 'together', 'helped 3'].filter((s) => wanted.length === 0 || wanted.includes(s))) {
+  for (const step of ['one-by-one', 'together', 'helped 4'].filter((s) => wanted.length === 0 || wanted.includes(s))) {
     const cache = mkdtempSync(join(tmpdir(), 'wgzk-compile-'))
     await child(step, cache)
     await child(step, cache)
