@@ -47,20 +47,31 @@ export async function proveBatch(
       await device.quotient(assignment, progress.step(cost.quotient))
     }
     run.passed?.('divided')
-    const sums = assignments.map(() => new RunningSums())
-    await points.pass(
-      (range) => progress.step(range.count * IMPORT_COST[QUERY_GROUP[range.query]]),
-      async ({ query, first, count }, devicePoints) => {
-        const step = progress.step(count * assignments.length * pointCost(shape.shape, query))
-        const parts = await device.multiexp(devicePoints, query, first, assignments, step)
-        for (const [j, part] of parts.entries()) sums[j]?.add(query, part)
-      },
-    )
+    const together = points.together?.((all) => device.sumQueries?.(all, assignments, progress.rest()))
+    const sums = await (together ?? sumRangeByRange({ device, shape, points }, assignments, progress))
     run.signal.throwIfAborted()
-    return sums.map((sum, j) => assembleProof(key, sum.encoded(), blindings[j] as Blinding, device.shortSum))
+    return sums.map((sum, j) => assembleProof(key, sum, blindings[j] as Blinding, device.shortSum))
   } finally {
     for (const assignment of assignments) assignment.release()
   }
+}
+
+/** One pass over the SRS, for all assignments. */
+async function sumRangeByRange(
+  { device, shape, points }: Pick<ProveBatchInput, 'device' | 'shape' | 'points'>,
+  assignments: readonly Assignment[],
+  progress: WeightedProgress,
+): Promise<QuerySums[]> {
+  const sums = assignments.map(() => new RunningSums())
+  await points.pass(
+    (range) => progress.step(range.count * IMPORT_COST[QUERY_GROUP[range.query]]),
+    async ({ query, first, count }, devicePoints) => {
+      const step = progress.step(count * assignments.length * pointCost(shape.shape, query))
+      const parts = await device.multiexp(devicePoints, query, first, assignments, step)
+      for (const [j, part] of parts.entries()) sums[j]?.add(query, part)
+    },
+  )
+  return sums.map((sum) => sum.encoded())
 }
 
 /** Adds up what the ranges of each query give. */
@@ -124,6 +135,11 @@ class WeightedProgress {
   constructor(run: Run, total: number) {
     this.#run = run
     this.#total = total
+  }
+
+  /** What all that is left reports to, if it is one step. */
+  rest(): Run {
+    return this.step(this.#total - this.#done)
   }
 
   /** What the next step of this cost reports to. Steps follow each other; one that reports nothing counts when the next begins. */

@@ -145,6 +145,17 @@ export interface ProvingDevice {
   ): Promise<Uint8Array[]>
 
   /**
+   * The sums of all queries at once, for a circuit so small that a device makes them faster together.
+   * @param points all points of every query
+   * @returns the sums of each assignment; undefined, at once, where it takes one query after the other
+   */
+  sumQueries?(
+    points: Readonly<Record<Query, DevicePoints>>,
+    assignments: readonly Assignment[],
+    run: Run,
+  ): Promise<Readonly<Record<Query, Uint8Array>>[]> | undefined
+
+  /**
    * Multiples of one base, for a set-up.
    * @param base uncompressed big-endian
    * @param scalars 32 bytes little-endian each, canonical

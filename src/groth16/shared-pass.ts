@@ -7,7 +7,7 @@
  * partitions that begin together need one round. Each has its own end: an abort or a failure of one is nobody else's.
  */
 
-import type { PointRange } from '../params/layout.ts'
+import type { PointRange, Query } from '../params/layout.ts'
 import type { DevicePoints, Run } from './proving-device.ts'
 
 /** What hands an SRS out range by range. */
@@ -18,6 +18,11 @@ export interface PointSource {
     runOf: (range: PointRange) => Run,
     use: (range: PointRange, points: DevicePoints) => Promise<void>,
   ): Promise<void>
+  /**
+   * Calls `use` once instead, with the points of all queries, where all of them are there, each in one range. They stay until what it returns settles.
+   * @returns undefined, too, where `use` gives it
+   */
+  together?<T>(use: (points: Readonly<Record<Query, DevicePoints>>) => Promise<T> | undefined): Promise<T> | undefined
 }
 
 /** A place in the pass for one batch. To be disposed of, whether it was used or not. */

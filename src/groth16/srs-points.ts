@@ -85,6 +85,19 @@ export class SrsPoints {
     }
   }
 
+  together<T>(use: (points: Readonly<Record<Query, DevicePoints>>) => Promise<T> | undefined): Promise<T> | undefined {
+    if (this.ranges.length !== QUERIES.length || this.#released) return undefined
+    const kept = this.ranges.flatMap((range) => {
+      const points = this.#kept.get(range)
+      return points === undefined ? [] : [[range.query, points] as const]
+    })
+    if (kept.length !== QUERIES.length) return undefined
+    const using = use(Object.fromEntries(kept) as Record<Query, DevicePoints>)
+    if (using === undefined) return undefined
+    this.#passes++
+    return using.finally(() => this.#passes--)
+  }
+
   async #take(range: PointRange, runOf: (range: PointRange) => Run, stop: AbortSignal): Promise<Held> {
     const kept = this.#kept.get(range)
     if (kept !== undefined) return { points: kept, shared: true }

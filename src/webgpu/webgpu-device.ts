@@ -32,6 +32,7 @@ import { fixedBaseMultiples } from './curve/fixed-base.ts'
 import { encodedBytes, importKernels, streamPoints } from './curve/import-points.ts'
 import { MAX_SHARDS, shardLog2 } from './elements.ts'
 import { Gpu } from './gpu.ts'
+import { type JointPlan, jointPlan, sumJointly } from './joint-queries.ts'
 import { keepBusy } from './keep-busy.ts'
 import type { Kernel } from './kernel.ts'
 import { CarriedSum } from './msm/carried-sum.ts'
@@ -269,6 +270,40 @@ export class WebGpuDevice implements ProvingDevice {
       } finally {
         scalars.release()
       }
+    }
+    return sums
+  }
+
+  sumQueries(
+    points: Readonly<Record<Query, DevicePoints>>,
+    assignments: readonly Assignment[],
+    run: Run,
+  ): Promise<Readonly<Record<Query, Uint8Array>>[]> | undefined {
+    const own = assignments.map((assignment) => ownHandle(GpuAssignment, assignment))
+    const { shape } = (own[0] as GpuAssignment).shape
+    const plan = this.#jointPlan(shape)
+    return plan === undefined ? undefined : this.#sumQueries(plan, points, own, run)
+  }
+
+  #jointPlan(shape: CircuitShape): JointPlan | undefined {
+    if (this.#plans.has(shape)) return this.#plans.get(shape)?.joint
+    return jointPlan({ ...shape, ...shape.root.totals }, this.gpu.bindingBytes, Number.POSITIVE_INFINITY)
+  }
+
+  async #sumQueries(
+    plan: JointPlan,
+    points: Readonly<Record<Query, DevicePoints>>,
+    assignments: readonly GpuAssignment[],
+    run: Run,
+  ): Promise<Readonly<Record<Query, Uint8Array>>[]> {
+    const buffers = Object.fromEntries(
+      Object.entries(points).map(([query, held]) => [query, ownHandle(GpuPoints, held).buffer]),
+    ) as Record<Query, GPUBuffer>
+    const sums = []
+    for (const [i, assignment] of assignments.entries()) {
+      run.signal.throwIfAborted()
+      const part: Run = { ...run, unit: (share) => run.unit((i + share) / assignments.length) }
+      sums.push(await sumJointly(this.gpu, plan, buffers, assignment, part))
     }
     return sums
   }

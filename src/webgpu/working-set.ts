@@ -14,6 +14,7 @@ import { type Group, POINT_BYTES } from './curve/batch-affine.ts'
 import { importBytes } from './curve/import-points.ts'
 import { ELEMENT_BYTES } from './elements.ts'
 import { allocationBytes } from './gpu.ts'
+import { type JointPlan, jointBytes, jointPlan } from './joint-queries.ts'
 import { mostPoints, multiexpBytes, type PlanInput, planMultiexp } from './msm/plan.ts'
 import { mostlyBits, querySumBytes } from './msm/query-sum.ts'
 import { STAGING_BUFFERS, STAGING_BYTES } from './staging.ts'
@@ -32,6 +33,8 @@ export interface GpuMemory {
 export interface GpuPlan extends MemoryPlan {
   /** For the work buffers of a sum, where there is a limit. */
   readonly sumBytes: Readonly<Record<Group, number | undefined>>
+  /** For the sums of all queries at once, where they are made so. */
+  readonly joint?: JointPlan | undefined
 }
 
 /** Fewer would make sums of hardly more than their rounds' latency. */
@@ -82,7 +85,7 @@ function unlimited(circuit: GpuCircuit, bindingBytes: number): GpuPlan {
   const ranges = { g1: rangePoints('g1', bindingBytes), g2: rangePoints('g2', bindingBytes) }
   const kept = keptBytes(circuit, ranges)
   const keep = totalOf(kept) <= ASSUMED_MEMORY_BYTES / 4 ? QUERIES : []
-  return plan(circuit, bindingBytes, ranges, { g1: undefined, g2: undefined }, keep)
+  return plan(circuit, bindingBytes, ranges, { g1: undefined, g2: undefined }, keep, ASSUMED_MEMORY_BYTES)
 }
 
 /** Points are kept if all fit beside a working set that does not slow the sums down; else what is left keeps some of them. */
@@ -93,11 +96,11 @@ function limited(circuit: GpuCircuit, bindingBytes: number, memoryBytes: number)
   const all = totalOf(keptBytes(circuit, longest))
   const beside = sumsIn(circuit, bindingBytes, room - sums - all, 0)
   if (beside !== undefined && sameRanges(beside.ranges, longest)) {
-    const kept = plan(circuit, bindingBytes, beside.ranges, beside.bytes, QUERIES)
+    const kept = plan(circuit, bindingBytes, beside.ranges, beside.bytes, QUERIES, memoryBytes)
     if (kept.shapeBytes + kept.workingBytes + totalOf(kept.kept) <= memoryBytes) return kept
   }
   const streamed = sumsIn(circuit, bindingBytes, room - sums, 2) as SumsPlan
-  const none = plan(circuit, bindingBytes, streamed.ranges, streamed.bytes, [])
+  const none = plan(circuit, bindingBytes, streamed.ranges, streamed.bytes, [], memoryBytes)
   let left = memoryBytes - none.shapeBytes - none.workingBytes
   const kept = keptBytes(circuit, streamed.ranges)
   const keep = [...QUERIES]
@@ -107,7 +110,7 @@ function limited(circuit: GpuCircuit, bindingBytes: number, memoryBytes: number)
       left -= kept[query]
       return true
     })
-  return plan(circuit, bindingBytes, streamed.ranges, streamed.bytes, keep)
+  return plan(circuit, bindingBytes, streamed.ranges, streamed.bytes, keep, memoryBytes)
 }
 
 interface SumsPlan {
@@ -148,6 +151,7 @@ function plan(
   ranges: Readonly<Record<Group, number>>,
   sumBytes: GpuPlan['sumBytes'],
   keep: readonly Query[],
+  memoryBytes: number,
 ): GpuPlan {
   const { assign, quotient, sums } = partitionBytes(circuit, bindingBytes)
   const { queries } = paramsLayout(circuit)
@@ -159,11 +163,16 @@ function plan(
     return rangeBytes(group, count, held) + work
   })
   const kept = keptBytes(circuit, ranges)
+  const shape = shapeBytes(circuit)
+  const room = memoryBytes - FIXED_BYTES - shape - sums - totalOf(kept)
+  const joint = keep.length === QUERIES.length ? jointPlan(circuit, bindingBytes, room) : undefined
+  if (joint !== undefined) ofSums.push(jointBytes(circuit, joint))
   return {
-    shapeBytes: shapeBytes(circuit),
+    shapeBytes: shape,
     workingBytes: FIXED_BYTES + Math.max(assign, quotient, sums + Math.max(...ofSums)),
     rangePoints: ranges,
     sumBytes,
+    joint,
     kept: Object.fromEntries(keep.map((query) => [query, kept[query]])),
   }
 }

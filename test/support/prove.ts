@@ -1,4 +1,5 @@
 /** From a request to proofs on a device, without an engine, and with blinding that the test chooses. */
+import assert from 'node:assert/strict'
 import type { CircuitShape, CompactWitness } from '../../src/circuit/shape.ts'
 import { WasmPoseidonHasher } from '../../src/cpu/poseidon.ts'
 import { frFromBytes } from '../../src/field/fr.ts'
@@ -20,6 +21,8 @@ export interface ProveRequestOptions {
   readonly blindings?: readonly Blinding[] | undefined
   /** One batch for all partitions, or one each. @default true */
   readonly together?: boolean | undefined
+  /** Prove the first partition before, with points that stay for the proofs that are returned: its bytes must be the same. @default false */
+  readonly keep?: boolean | undefined
   readonly run?: Run | undefined
 }
 
@@ -31,14 +34,14 @@ export async function proveRequest(
   request: ProofRequest,
   options: ProveRequestOptions = {},
 ): Promise<Uint8Array> {
-  const { blindings, together = true, run = idle } = options
+  const { blindings, together = true, keep = false, run = idle } = options
   const hasher = new WasmPoseidonHasher()
   const witnesses: CompactWitness[] = []
   for (const partition of await takeOver(validateRequest(request))) {
     witnesses.push(await checkAndSynthesize(partition, hasher, idle))
   }
   const deviceShape = await device.loadShape(shape)
-  const points = new SrsPoints(device, source, { keep: false })
+  const points = new SrsPoints(device, source, { keep })
   const prove = (first: number, count: number): Promise<Uint8Array[]> =>
     proveBatch(
       { device, shape: deviceShape, witnesses: witnesses.slice(first, first + count), points, key: source.key },
@@ -46,8 +49,10 @@ export async function proveRequest(
       blindings?.slice(first, first + count),
     )
   try {
+    const before = keep ? await prove(0, 1) : []
     const proofs = together ? await prove(0, witnesses.length) : []
     if (!together) for (const k of witnesses.keys()) proofs.push(...(await prove(k, 1)))
+    if (keep && blindings !== undefined) assert.deepEqual(proofs[0], before[0], 'the same bytes with points that stay')
     return new Uint8Array(Buffer.concat(proofs))
   } finally {
     points.release()

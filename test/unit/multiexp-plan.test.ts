@@ -18,7 +18,12 @@ const inputs = (['g1', 'g2'] as const).flatMap((group) =>
   BINDINGS.flatMap((bindingBytes) => {
     const most = mostPoints(group, bindingBytes)
     return [1, 100, most / 16, most - 1, most].flatMap((count) =>
-      MEMORY.map((memoryBytes): PlanInput => ({ group, count: Math.ceil(count), bindingBytes, memoryBytes })),
+      MEMORY.flatMap((memoryBytes): PlanInput[] => {
+        const input = { group, count: Math.ceil(count), bindingBytes, memoryBytes }
+        const parts = [0.4, 0.3, 0.3].map((share) => Math.floor(share * input.count))
+        const joint = { ...input, count: parts.reduce((sum, points) => sum + points, 0), parts }
+        return joint.count === 0 || windowBits(joint) === undefined ? [input] : [input, joint]
+      }),
     )
   }),
 )

@@ -1,8 +1,8 @@
 // Walks over the digits of one scalar a thread and calls `entry(bucket, slot, operand)` for each that is not 0, in the windows from
-// `first_window` up to `end_window`. Bucket `w · 2^(window − 1) + |d| − 1` holds the points whose digit in window w is
-// ±d; the operand is the point's number with its sign; the slot is a number that no other digit of all windows has.
+// `first_window` up to `end_window`. Of sum number s of several, bucket `(w · sums + s) · 2^(window − 1) + |d| − 1` holds the points whose
+// digit in window w is ±d; the operand is the point's number with its sign; the slot is a number that no other digit of all windows has.
 struct MsmParams {
-  // Points of the sum.
+  // Points of all sums.
   points: u32,
   window: u32,
   first_window: u32,
@@ -12,6 +12,9 @@ struct MsmParams {
   // Points to walk over in this dispatch: from the first number up to the second.
   begin: u32,
   end: u32,
+  // Sums that are made together, and the number of the one that these points belong to.
+  sums: u32,
+  sum: u32,
 }
 
 fn walk_digits(i: u32) {
@@ -28,6 +31,6 @@ fn walk_digits(i: u32) {
     carry = u32(over);
     let magnitude = select(value, 2u * half - value, over);
     if (magnitude == 0u || w < params.first_window) { continue; }
-    entry(w * half + magnitude - 1u, w * params.points + i, i | select(0u, 0x80000000u, over != negative));
+    entry((w * params.sums + params.sum) * half + magnitude - 1u, w * params.points + i, i | select(0u, 0x80000000u, over != negative));
   }
 }

@@ -103,7 +103,8 @@ export class CarriedSum {
       const adder = set.own(await BatchAffine.create(gpu, plan.group, plan.slicePairs))
       const other = await set.allocate(workBuffers(plan).pairSums, 'reduced buckets')
       const stream = new UnitStream(gpu, 'multiexp', run, reductionWork(plan))
-      return await finishSum(gpu, set, stream, plan, adder, this.#sums, other)
+      const [sum] = await finishSum(gpu, set, stream, plan, adder, this.#sums, other)
+      return sum as Uint8Array
     } finally {
       set.release()
     }

@@ -5,19 +5,22 @@
 import { sumOfWindows } from '../../cpu/local-kernels.ts'
 import { type Group, POINT_BYTES } from '../curve/batch-affine.ts'
 import { reducedPoints } from './bucket-reduction.ts'
+import type { MultiexpPlan } from './plan.ts'
 
 /**
- * @param encoded points, uncompressed big-endian, {@link reducedPoints} a window, lowest window first
- * @param window bits of a window
- * @returns the sum, uncompressed big-endian
+ * @param encoded points, uncompressed big-endian, {@link reducedPoints} a sum and window, lowest window first
+ * @returns the sums, uncompressed big-endian
  */
-export function combineReduced(encoded: Uint8Array, group: Group, windows: number, window: number): Uint8Array {
+export const combineReduced = (encoded: Uint8Array, plan: MultiexpPlan): Uint8Array[] =>
+  plan.parts.map((_, sum) => combineSum(encoded, plan, sum))
+
+function combineSum(encoded: Uint8Array, { group, parts, windows, window }: MultiexpPlan, sum: number): Uint8Array {
   const v = window - 1
   const size = POINT_BYTES[group]
   const bits: Uint8Array[][] = Array.from({ length: windows * window }, () => [])
   for (let w = 0; w < windows; w++) {
     const point = (k: number): Uint8Array => {
-      const at = (w * reducedPoints(v) + k) * size
+      const at = ((w * parts.length + sum) * reducedPoints(v) + k) * size
       return encoded.subarray(at, at + size)
     }
     const add = (bit: number, k: number): unknown => bits[w * window + bit]?.push(point(k))

@@ -18,7 +18,7 @@ import { recordReduction, reducedPoints, reductionAdditions } from './bucket-red
 import { bucketSumsKernels } from './bucket-sums.ts'
 import { addSums, combineReduced } from './combine.ts'
 import { type MultiexpPlan, mostPoints, type PlanOptions, planMultiexp, workBuffers } from './plan.ts'
-import { SORT_KERNELS } from './sort-entries.ts'
+import { type Scalars, SORT_KERNELS } from './sort-entries.ts'
 import { mostTileWork, recordTile } from './tile-sums.ts'
 
 export const multiexpKernels = (group: Group): readonly Kernel[] => [
@@ -59,6 +59,19 @@ export async function multiexp(
   const { bindingBytes, tuning } = gpu
   const { memoryBytes } = options
   const plan = planMultiexp({ group, count, bindingBytes, memoryBytes, bucketCost: tuning.bucketCost }, options)
+  const [sum] = await sumTile(gpu, plan, points, { buffer: scalars, first }, run)
+  return sum as Uint8Array
+}
+
+/** The sums of one tile of points, as many as the plan has parts. */
+export async function sumTile(
+  gpu: Gpu,
+  plan: MultiexpPlan,
+  points: BufferRange,
+  scalars: Scalars,
+  run: Run,
+): Promise<Uint8Array[]> {
+  const { group } = plan
   await gpu.prepare(multiexpKernels(group))
   const set = new BufferSet(gpu)
   try {
@@ -66,38 +79,42 @@ export async function multiexp(
     const sums = { buffer: await set.allocate(bytes.sums, 'bucket sums'), offset: 0, size: bytes.sums }
     const work = reductionWork(plan)
     const stream = new UnitStream(gpu, 'multiexp', run, mostTileWork(plan, ADDITION_COST[group]) + work)
-    const tileOf = { points, scalars: { buffer: scalars, first }, sums }
-    const { adder, pairSums } = await recordTile(gpu, set, stream, plan, tileOf, work)
+    const { adder, pairSums } = await recordTile(gpu, set, stream, plan, { points, scalars, sums }, work)
     return await finishSum(gpu, set, stream, plan, adder, sums.buffer, pairSums)
   } finally {
     set.release()
   }
 }
 
+/** Windows of all sums. */
+const allWindows = ({ windows, parts }: MultiexpPlan): number => windows * parts.length
+
 /** Work of {@link finishSum}, as {@link UnitStream} counts it. */
-export const reductionWork = ({ group, windows, window }: MultiexpPlan): number =>
-  ADDITION_COST[group] * reductionAdditions(windows, window - 1)
+export const reductionWork = (plan: MultiexpPlan): number =>
+  ADDITION_COST[plan.group] * reductionAdditions(allWindows(plan), plan.window - 1)
 
 /**
- * From the sums of all buckets, which are overwritten, to the encoded sum.
+ * From the sums of all buckets, which are overwritten, to the encoded sums.
  * @param other as `pairSums` of the plan
  */
 export async function finishSum(
   gpu: Gpu,
   set: BufferSet,
   stream: UnitStream,
-  { group, windows, window }: MultiexpPlan,
+  plan: MultiexpPlan,
   adder: BatchAffine,
   sums: GPUBuffer,
   other: GPUBuffer,
-): Promise<Uint8Array> {
+): Promise<Uint8Array[]> {
+  const { group, window } = plan
+  const windows = allWindows(plan)
   const left = windows * reducedPoints(window - 1)
   const encoded = await set.allocate(left * POINT_BYTES[group], 'encoded sums')
   const reduced = await recordReduction(stream, adder, { sums, other, windows, v: window - 1 })
   recordExport(stream.commands, group, reduced, encoded, left)
   // The last unit is submitted at once, the copy behind it; both are waited for together.
   const [, bytes] = await Promise.all([stream.finish(), gpu.download(encoded, 0, left * POINT_BYTES[group])])
-  return combineReduced(bytes, group, windows, window)
+  return combineReduced(bytes, plan)
 }
 
 /** Tile after tile; their sums are added on the host. */

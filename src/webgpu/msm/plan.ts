@@ -32,6 +32,8 @@ export interface PlanInput {
   readonly group: Group
   /** Points, at most {@link mostPoints}. */
   readonly count: number
+  /** How many of them belong to each of several sums that are made together, one after the other. @default all to one */
+  readonly parts?: readonly number[] | undefined
   /** Largest range of a buffer that a kernel may be given. */
   readonly bindingBytes: number
   /** Device memory for the work buffers. @default as much as is of use */
@@ -53,6 +55,8 @@ export interface PlanOptions {
 export interface MultiexpPlan {
   readonly group: Group
   readonly count: number
+  /** Points of each sum: their buckets lie side by side, window by window. */
+  readonly parts: readonly number[]
   /** Bits of a window. */
   readonly window: number
   readonly windows: number
@@ -69,25 +73,39 @@ type Cut = Omit<MultiexpPlan, 'slicePairs'>
 export const bucketsOfWindow = (window: number): number => 2 ** (window - 1)
 const windowsOf = (window: number): number => Math.ceil(SCALAR_BITS / window)
 
+const partsOf = ({ count, parts = [count] }: PlanInput): readonly number[] => parts
+const sumOf = (parts: readonly number[], of: (points: number) => number): number =>
+  parts.reduce((sum, points) => sum + of(points), 0)
+
+/** Buckets of one window of all sums. */
+export const bucketsAtOnce = ({ parts, window }: Pick<MultiexpPlan, 'parts' | 'window'>): number =>
+  parts.length * bucketsOfWindow(window)
+
 /** Pairs of a first round at most: half of the entries, and half a pair more for a bucket with an odd number of them. */
-const mostPairs = (windows: number, window: number, count: number): number =>
-  windows * Math.ceil((count + Math.min(count, bucketsOfWindow(window))) / 2)
+const mostPairs = (windows: number, window: number, parts: readonly number[]): number =>
+  windows * sumOf(parts, (points) => Math.ceil((points + Math.min(points, bucketsOfWindow(window))) / 2))
 
 /**
  * Additions of a sum with windows of so many bits: one an entry, those of each bucket's reduction, and what its rounds cost. The topmost window may be
  * left with a few bits only: then all points meet in few buckets, which take a round a bit of their number.
  */
-function cost({ count, bucketCost = DEFAULT_TUNING.bucketCost }: PlanInput, window: number): number {
+function cost(input: PlanInput, window: number): number {
+  const { count, bucketCost = DEFAULT_TUNING.bucketCost } = input
+  const parts = partsOf(input)
   const windows = windowsOf(window)
   const topBits = Math.max(0, SCALAR_BITS - 1 - (windows - 1) * window)
-  const crowd = Math.max(1, count / 2 ** Math.min(topBits, window - 1))
+  const crowd = Math.max(1, Math.max(...parts) / 2 ** Math.min(topBits, window - 1))
   const ofRound = Math.min(MOST_ROUND_COST, count / 16)
-  return windows * (count + bucketCost * bucketsOfWindow(window)) + ofRound * (Math.ceil(Math.log2(crowd)) + window)
+  const buckets = parts.length * bucketsOfWindow(window)
+  return windows * (count + bucketCost * buckets) + ofRound * (Math.ceil(Math.log2(crowd)) + window)
 }
 
 /** Whether a binding holds the sums of all buckets, and the ranks of all entries. */
-const windowFits = ({ group, count, bindingBytes }: PlanInput, window: number): boolean =>
-  ROUNDED * windowsOf(window) * Math.max(bucketsOfWindow(window) * POINT_BYTES[group], 4 * count) <= bindingBytes
+function windowFits(input: PlanInput, window: number): boolean {
+  const { group, count, bindingBytes } = input
+  const buckets = partsOf(input).length * bucketsOfWindow(window)
+  return ROUNDED * windowsOf(window) * Math.max(buckets * POINT_BYTES[group], 4 * count) <= bindingBytes
+}
 
 /** Bits of a window: the cheapest that fits; undefined if none does. At least 4, so that the sums of a run of windows start where a binding may (256 bytes). */
 export function windowBits(input: PlanInput): number | undefined {
@@ -112,8 +130,8 @@ export function mostPoints(group: Group, bindingBytes: number): number {
 }
 
 /** Points that are left of all windows after some rounds at most. */
-const mostLeft = ({ count, window, windows }: Cut, rounds: number): number =>
-  windows * Math.min(count, Math.ceil(count / 2 ** rounds) + bucketsOfWindow(window))
+const mostLeft = ({ parts, window, windows }: Cut, rounds: number): number =>
+  windows * sumOf(parts, (points) => Math.min(points, Math.ceil(points / 2 ** rounds) + bucketsOfWindow(window)))
 
 /**
  * The earliest round from which on all runs can go on together: what is left of them takes no more memory than the first round's sums of one. Small rounds
@@ -122,7 +140,7 @@ const mostLeft = ({ count, window, windows }: Cut, rounds: number): number =>
 function mergeRound(cut: Cut): number | undefined {
   if (cut.runs.length === 1) return undefined
   const most = Math.max(...cut.runs.map(([from, to]) => to - from))
-  const pairs = mostPairs(most, cut.window, cut.count)
+  const pairs = mostPairs(most, cut.window, cut.parts)
   for (let rounds = 1; rounds < MAX_ROUNDS; rounds++) if (mostLeft(cut, rounds) <= pairs) return rounds
   return undefined
 }
@@ -147,12 +165,12 @@ export type WorkBuffer =
 
 /** Bytes of the work buffers that a plan needs. */
 export function workBuffers(cut: Cut): Readonly<Record<WorkBuffer, number>> {
-  const { group, count, window, windows, runs, mergedAfter } = cut
+  const { group, count, parts, window, windows, runs, mergedAfter } = cut
   const point = POINT_BYTES[group]
   const most = Math.max(...runs.map(([from, to]) => to - from))
-  const buckets = windows * bucketsOfWindow(window)
-  const runBuckets = most * bucketsOfWindow(window)
-  const pairs = Math.max(1, mostPairs(most, window, count))
+  const buckets = windows * bucketsAtOnce(cut)
+  const runBuckets = most * bucketsAtOnce(cut)
+  const pairs = Math.max(1, mostPairs(most, window, parts))
   const merged = mergedAfter === undefined ? 0 : mostLeft(cut, mergedAfter)
   const lists = Math.max(pairs, merged)
   return {
@@ -171,13 +189,13 @@ export function workBuffers(cut: Cut): Readonly<Record<WorkBuffer, number>> {
     mergedSums: point * merged,
     mergedBucket: 4 * merged,
     sums: point * buckets,
-    encoded: point * windows * reducedPoints(window - 1),
+    encoded: point * windows * parts.length * reducedPoints(window - 1),
   }
 }
 
 const total = (plan: Cut): number =>
   Object.values(workBuffers(plan)).reduce((sum, bytes) => sum + bytes, 0) +
-  scanBytes(plan.windows * bucketsOfWindow(plan.window))
+  scanBytes(plan.windows * bucketsAtOnce(plan))
 
 /** Device memory that the work buffers of a sum take at most, rounding of allocations included. */
 export const multiexpBytes = (plan: MultiexpPlan): number =>
@@ -203,6 +221,7 @@ export function planMultiexp(input: PlanInput, options: PlanOptions = {}): Multi
 
 function planWindow(input: PlanInput, options: PlanOptions, window: number): MultiexpPlan {
   const { group, count, bindingBytes, memoryBytes = Number.POSITIVE_INFINITY } = input
+  const parts = partsOf(input)
   const windows = windowsOf(window)
   const memory = memoryBytes / ROUNDED
   for (let number = Math.ceil(windows / (options.windowsAtOnce ?? windows)); ; number++) {
@@ -210,10 +229,10 @@ function planWindow(input: PlanInput, options: PlanOptions, window: number): Mul
       Math.floor((windows * k) / number),
       Math.floor((windows * (k + 1)) / number),
     ])
-    const cut: Cut = { group, count, window, windows, runs, mergedAfter: undefined }
+    const cut: Cut = { group, count, parts, window, windows, runs, mergedAfter: undefined }
     const merged = { ...cut, mergedAfter: mergeRound(cut) }
     const plan = total(merged) <= (1 - SLICE_SHARE) * memory ? merged : cut
-    const pairs = mostPairs(Math.ceil(windows / number), window, count)
+    const pairs = mostPairs(Math.ceil(windows / number), window, parts)
     const bytes = total(plan)
     const fits = ROUNDED * POINT_BYTES[group] * pairs <= bindingBytes && bytes <= (1 - SLICE_SHARE) * memory
     if (!fits && number < windows) continue

@@ -7,7 +7,7 @@ import type { Commands } from '../commands.ts'
 import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
 import type { UnitStream } from '../unit-stream.ts'
-import { bucketsOfWindow, MAX_ROUNDS, type MultiexpPlan, TOTALS_WORDS } from './plan.ts'
+import { bucketsAtOnce, MAX_ROUNDS, type MultiexpPlan, TOTALS_WORDS } from './plan.ts'
 
 const digitParts = ['invocation.wgsl', 'msm/scalar-digits.wgsl', 'msm/digit-walk.wgsl']
 const countKernel: Kernel = {
@@ -64,19 +64,29 @@ export const countingWork = ({ windows, count }: MultiexpPlan): number => (windo
 /** Every run walks over the digits below its own, too. */
 export const placingWork = ({ count }: MultiexpPlan, to: number): number => (to * count) / DIGITS_PER_ADDITION
 
-/** Dispatches over all points, a part that fits the unit at a time. */
+/** Dispatches a kernel over the points of all sums, as many at a time as fit the unit, for windows up to `end`. */
 async function walk(
   stream: UnitStream,
-  count: number,
-  digits: number,
-  record: (begin: number, end: number, workgroups: number) => void,
+  kernel: Kernel,
+  { count, parts, window }: MultiexpPlan,
+  [from, end]: readonly [number, number],
+  scalars: Scalars,
+  buffers: readonly GPUBuffer[],
 ): Promise<void> {
-  const work = digits / DIGITS_PER_ADDITION
-  for (let begin = 0; begin < count; ) {
-    const end = Math.min(count, begin + Math.max(64, Math.ceil(stream.room / work)))
-    record(begin, end, Math.ceil((end - begin) / 64))
-    await stream.recorded((end - begin) * work)
-    begin = end
+  const work = end / DIGITS_PER_ADDITION
+  let begin = 0
+  for (const [sum, points] of parts.entries()) {
+    const last = begin + points
+    while (begin < last) {
+      const next = Math.min(last, begin + Math.max(64, Math.ceil(stream.room / work)))
+      stream.commands.dispatch(kernel, {
+        buffers: [scalars.buffer, ...buffers],
+        params: [count, window, from, end, scalars.first, begin, next, parts.length, sum],
+        workgroups: Math.ceil((next - begin) / 64),
+      })
+      await stream.recorded((next - begin) * work)
+      begin = next
+    }
   }
 }
 
@@ -91,17 +101,11 @@ export async function countEntries(
   scalars: Scalars,
   { counts, ranks, totals }: { readonly counts: GPUBuffer; readonly ranks: GPUBuffer; readonly totals: GPUBuffer },
 ): Promise<() => Promise<RunTotals[]>> {
-  const { count, window, windows, runs } = plan
-  const ofWindow = bucketsOfWindow(window)
+  const { windows, runs } = plan
+  const ofWindow = bucketsAtOnce(plan)
   const bytes = 4 * TOTALS_WORDS * runs.length
   stream.commands.clear(counts, 0, 4 * windows * ofWindow).clear(totals, 0, bytes)
-  await walk(stream, count, windows, (begin, end, workgroups) => {
-    stream.commands.dispatch(countKernel, {
-      buffers: [scalars.buffer, counts, ranks],
-      params: [count, window, 0, windows, scalars.first, begin, end],
-      workgroups,
-    })
-  })
+  await walk(stream, countKernel, plan, [0, windows], scalars, [counts, ranks])
   for (const [k, [from, to]] of runs.entries()) {
     const buckets = (to - from) * ofWindow
     stream.commands.dispatch(totalsKernel, {
@@ -128,8 +132,8 @@ export async function countEntries(
 /** Records the placing of a run's entries; the ranges hold where each bucket's begin. */
 export async function recordPlacing(
   stream: UnitStream,
-  { count, window }: MultiexpPlan,
-  [from, to]: readonly [number, number],
+  plan: MultiexpPlan,
+  windows: readonly [from: number, to: number],
   scalars: Scalars,
   buffers: {
     readonly ranges: GPUBuffer
@@ -138,13 +142,7 @@ export async function recordPlacing(
   },
 ): Promise<void> {
   const { ranges, ranks, entries } = buffers
-  await walk(stream, count, to, (begin, end, workgroups) => {
-    stream.commands.dispatch(placeKernel, {
-      buffers: [scalars.buffer, ranges, ranks, entries],
-      params: [count, window, from, to, scalars.first, begin, end],
-      workgroups,
-    })
-  })
+  await walk(stream, placeKernel, plan, windows, scalars, [ranges, ranks, entries])
 }
 
 /** Records the buckets of a run's placed entries. */

@@ -1,4 +1,4 @@
-/** The bucket sums of one tile of points, all windows: its entries sorted, then rounds of pairs, run after run of windows, the last rounds together. */
+/** The bucket sums of one tile of points, or of those of several sums, all windows: its entries sorted, then rounds of pairs, run after run of windows, the last rounds together. */
 import type { BufferSet } from '../buffer-set.ts'
 import type { BufferRange } from '../commands.ts'
 import { BatchAffine } from '../curve/batch-affine.ts'
@@ -6,7 +6,7 @@ import type { Gpu } from '../gpu.ts'
 import type { UnitStream } from '../unit-stream.ts'
 import { BucketRanges } from './bucket-ranges.ts'
 import { recordRounds, roundsWork } from './bucket-sums.ts'
-import { bucketsOfWindow, MAX_ROUNDS, type MultiexpPlan, type WorkBuffer, workBuffers } from './plan.ts'
+import { bucketsAtOnce, MAX_ROUNDS, type MultiexpPlan, type WorkBuffer, workBuffers } from './plan.ts'
 import {
   countEntries,
   countingWork,
@@ -29,7 +29,7 @@ export const mostTileWork = (plan: MultiexpPlan, additionCost: number): number =
 export interface Tile {
   readonly points: BufferRange
   readonly scalars: Scalars
-  /** Receives the sums of all buckets, window by window. */
+  /** Receives the sums of all buckets, window by window, in each of them sum by sum. */
   readonly sums: Range
 }
 
@@ -47,12 +47,12 @@ export async function recordTile(
   { points, scalars, sums }: Tile,
   laterWork: number,
 ): Promise<{ readonly adder: BatchAffine; readonly pairSums: GPUBuffer }> {
-  const { group, window, windows, runs, mergedAfter, slicePairs } = plan
+  const { group, windows, runs, mergedAfter, slicePairs } = plan
   const bytes = workBuffers(plan)
   const make = (name: WorkBuffer): Promise<GPUBuffer> => set.allocate(bytes[name], `${name} of a sum`)
   const counts = await make('counts')
   const ranks = await make('ranks')
-  const ofWindow = bucketsOfWindow(window)
+  const ofWindow = bucketsAtOnce(plan)
   const readTotals = await countEntries(gpu, stream, plan, scalars, { counts, ranks, totals: await make('totals') })
   const ranges = await BucketRanges.create(gpu, set, counts, bytes)
   const lists = { entries: await make('entries'), entryBucket: await make('entryBucket') }

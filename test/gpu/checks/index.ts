@@ -3,6 +3,7 @@ import { assignmentChecks } from './assignment.ts'
 import { batchAffineChecks } from './batch-affine.ts'
 import { fieldChecks } from './field.ts'
 import { inversionChecks } from './inversion.ts'
+import { jointSumChecks } from './joint-sums.ts'
 import { multiexpChecks } from './multiexp.ts'
 import { nttChecks } from './ntt.ts'
 import { pointChecks } from './points.ts'
@@ -17,6 +18,7 @@ export const checks: Readonly<Record<string, Check>> = {
   ...inversionChecks,
   ...batchAffineChecks,
   ...multiexpChecks,
+  ...jointSumChecks,
   ...nttChecks,
   ...assignmentChecks,
   ...setupChecks,
