@@ -23,30 +23,39 @@ const MOST_GROUP_BITS = 14
 
 type Direction = 'frequency' | 'time'
 
-function roundKernel(direction: Direction, layout: ShardLayout): Kernel {
+/** Kernels for one layout: of the rounds that end a group in frequency and begin it in time, and of the others. */
+type RoundKernels = Readonly<Record<Direction, { readonly last: Kernel; readonly other: Kernel }>>
+
+function roundKernels(layout: ShardLayout): RoundKernels {
   const { shards } = layout
-  return {
-    name: shardsName(`ntt round in ${direction}`, layout),
+  const kernel = (direction: Direction, name: string, roots: number, parts: readonly string[]): Kernel => ({
+    name: shardsName(`ntt ${name}`, layout),
     fields: [{ field: FR }],
     generated: [
-      shardsWgsl(layout, [{ name: 'element', access: 'read_write', binding: 2 }]),
-      `@group(0) @binding(${2 + shards}) var<uniform> params: RoundParams;\n`,
+      `const IN_TIME = ${direction === 'time'};\n`,
+      shardsWgsl(layout, [{ name: 'element', access: 'read_write', binding: roots }]),
+      `@group(0) @binding(${roots + shards}) var<uniform> params: RoundParams;\n`,
     ].join(''),
-    parts: ['invocation.wgsl', 'ntt/round.wgsl', `ntt/round-in-${direction}.wgsl`],
+    parts: ['invocation.wgsl', 'ntt/round.wgsl', ...parts],
     entry: 'ntt_round',
-    bindings: ['read', 'read', ...Array(shards).fill('read_write'), 'uniform'],
+    bindings: [...Array(roots).fill('read'), ...Array(shards).fill('read_write'), 'uniform'],
+  })
+  const ofDirection = (direction: Direction): { readonly last: Kernel; readonly other: Kernel } => {
+    const name = `round-in-${direction}`
+    return {
+      last: kernel(direction, `last-${name}`, 2, ['ntt/last-round.wgsl', `ntt/last-${name}.wgsl`]),
+      other: kernel(direction, name, 1, [`ntt/${name}.wgsl`]),
+    }
   }
+  return { frequency: ofDirection('frequency'), time: ofDirection('time') }
 }
 
-const roundKernels = (layout: ShardLayout): Readonly<Record<Direction, Kernel>> => ({
-  frequency: roundKernel('frequency', layout),
-  time: roundKernel('time', layout),
-})
+const all = (kernels: RoundKernels): Kernel[] => Object.values(kernels).flatMap(({ last, other }) => [last, other])
 
 const WITHIN_SHARD = roundKernels(ONE_SHARD)
 
 /** What transforms of one shard dispatch. */
-export const TRANSFORM_KERNELS: readonly Kernel[] = [...Object.values(WITHIN_SHARD), powersKernel]
+export const TRANSFORM_KERNELS: readonly Kernel[] = [...all(WITHIN_SHARD), powersKernel]
 
 /** Levels that share a small table of roots. */
 interface Group {
@@ -80,7 +89,7 @@ export class Domain {
   readonly layout: ShardLayout
   readonly #plan: TransformPlan
   readonly #set: BufferSet
-  readonly #acrossShards: Readonly<Record<Direction, Kernel>>
+  readonly #acrossShards: RoundKernels
   readonly #roots: readonly [small: GPUBuffer, fine: GPUBuffer]
 
   private constructor(
@@ -101,7 +110,7 @@ export class Domain {
   /** @param mostGroupBits levels that share a table of roots at most, even */
   static async create(gpu: Gpu, log2: number, mostGroupBits?: number): Promise<Domain> {
     const layout = layoutOf(gpu, 2 ** log2)
-    await gpu.prepare([...TRANSFORM_KERNELS, ...Object.values(roundKernels(layout))])
+    await gpu.prepare([...TRANSFORM_KERNELS, ...all(roundKernels(layout))])
     const plan = planTransform(log2, mostGroupBits)
     const { rootsLog2 } = plan
     const set = new BufferSet(gpu)
@@ -157,8 +166,8 @@ export class Domain {
     const across = shards.length > 1 && logSpan > layout.log2
     const threads = Math.ceil(2 ** (log2 - 2) / shards.length)
     return shards.map((shard, k) => ({
-      kernel: (across ? this.#acrossShards : WITHIN_SHARD)[direction],
-      buffers: [...this.#roots, ...(across ? shards : [shard])],
+      kernel: (across ? this.#acrossShards : WITHIN_SHARD)[direction][last ? 'last' : 'other'],
+      buffers: [...(last ? this.#roots : [this.#roots[0]]), ...(across ? shards : [shard])],
       params: [
         log2,
         level,
