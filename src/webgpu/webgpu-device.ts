@@ -230,7 +230,8 @@ export class WebGpuDevice implements ProvingDevice {
   }
 
   async quotient(assignment: Assignment, run: Run): Promise<void> {
-    await ownHandle(GpuAssignment, assignment).quotient(run)
+    const own = ownHandle(GpuAssignment, assignment)
+    await own.quotient(run, this.#plans.get(own.shape.shape)?.keepsValues)
   }
 
   async loadPoints(group: 'g1' | 'g2', count: number, read: ReadPoints, run: Run): Promise<DevicePoints> {

@@ -31,6 +31,8 @@ export interface GpuMemory {
 
 /** A plan with what only the device itself needs of it. */
 export interface GpuPlan extends MemoryPlan {
+  /** What is counted for a partition has room for z beside the quotient: its sums take as much, where there is memory for them. */
+  readonly keepsValues: boolean
   /** For the work buffers of a sum, where there is a limit. */
   readonly sumBytes: Readonly<Record<Group, number | undefined>>
   /** For the sums of all queries at once, where they are made so. */
@@ -153,7 +155,7 @@ function plan(
   keep: readonly Query[],
   memoryBytes: number,
 ): GpuPlan {
-  const { assign, quotient, sums } = partitionBytes(circuit, bindingBytes)
+  const { assign, quotient, quotientWithValues, sums } = partitionBytes(circuit, bindingBytes)
   const { queries } = paramsLayout(circuit)
   const held = keep.length === QUERIES.length ? 0 : 2
   const ofSums = QUERIES.map((query) => {
@@ -170,6 +172,7 @@ function plan(
   return {
     shapeBytes: shape,
     workingBytes: FIXED_BYTES + Math.max(assign, quotient, sums + Math.max(...ofSums)),
+    keepsValues: sumBytes.g1 !== undefined && sums + Math.max(...ofSums) >= quotientWithValues,
     rangePoints: ranges,
     sumBytes,
     joint,

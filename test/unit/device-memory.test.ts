@@ -8,7 +8,7 @@ import { DeviceMemory } from '../../src/device/device-memory.ts'
 import type { DeviceInfo } from '../../src/device/device-spec.ts'
 import type { Run } from '../../src/groth16/proving-device.ts'
 import { paramsLayout, QUERIES } from '../../src/params/layout.ts'
-import { assignmentBytes } from '../../src/webgpu/assignment/assignment-bytes.ts'
+import { assignmentBytes, partitionBytes } from '../../src/webgpu/assignment/assignment-bytes.ts'
 import { leastGpuBytes, planGpu, totalOf } from '../../src/webgpu/working-set.ts'
 
 const GIB = 2 ** 30
@@ -68,6 +68,20 @@ describe('a plan', () => {
     const kept = (circuitId: CircuitId) => Object.keys(planGpu(sizeOf(circuitId), { bindingBytes: 2 ** 27 }).kept)
     expect(kept('winning-32g')).toEqual(QUERIES)
     expect(kept('porep-32g')).toEqual([])
+  })
+
+  it('has room for z beside the quotient where its sums take as much, of counted memory only', () => {
+    const size = sizeOf('porep-32g')
+    const [bindingBytes] = BINDINGS as [number]
+    const { quotientWithValues } = partitionBytes(size, bindingBytes)
+    // z, a, b and c of nearly 2^27 scalars, and some tens of megabytes of witness.
+    expect(quotientWithValues / GIB).toBeCloseTo(16, 0)
+    const plans = [16, 24, 139].map((gib) => planGpu(size, { memoryBytes: gib * GIB, bindingBytes }))
+    expect(plans.map(({ keepsValues }) => keepsValues)).toEqual([false, true, true])
+    for (const { keepsValues, workingBytes } of plans) {
+      if (keepsValues) expect(workingBytes).toBeGreaterThan(quotientWithValues)
+    }
+    expect(planGpu(size, { bindingBytes }).keepsValues).toBe(false)
   })
 
   it('with the least memory has shorter ranges', () => {

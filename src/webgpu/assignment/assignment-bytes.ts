@@ -93,14 +93,15 @@ export function domainBytes(log2: number): number {
   return roots + 2 * (table(2 ** low) + table(2 ** (log2 - low))) + table(1)
 }
 
-/** A polynomial of so many bytes makes z give way in any case. */
+/** A polynomial of so many bytes makes z give way unless that was counted. */
 const LARGE_BYTES = 2 ** 30
 
 /**
- * Whether z makes room for the quotient's third polynomial: where it would not fit beside, and always where it is so large that to make it
- * anew is a hundredth of the work. What is free then may be meant for another partition, which was counted as this one is, without z.
+ * Whether z makes room for the quotient's third polynomial: where it would not fit beside, and, unless z was counted with it, where it is so large that
+ * to make it anew is a hundredth of the work. What is free then may be meant for another partition, which was counted as this one is, without z.
  */
 export const givesWay = (
   polynomialBytes: number,
+  counted: boolean,
   { usedBytes, plannedBytes }: { readonly usedBytes: number; readonly plannedBytes: number },
-): boolean => polynomialBytes >= LARGE_BYTES || usedBytes + polynomialBytes + UNIT_BYTES > plannedBytes
+): boolean => (!counted && polynomialBytes >= LARGE_BYTES) || usedBytes + polynomialBytes + UNIT_BYTES > plannedBytes

@@ -2,8 +2,8 @@
  * One partition on the device: z (public inputs and aux, plain integers), from the compact witness; then the rows a and b, which the
  * quotient turns into h. Nothing of it is ever read back.
  *
- * Of a large circuit each of z, a, b takes 4 GiB, and the quotient a third polynomial. There, and wherever memory is short, z gives way
- * meanwhile and is made anew from the compact witness, which stays on the device and is a hundredth of it.
+ * Of a large circuit each of z, a, b takes 4 GiB, and the quotient a third polynomial. Where memory is short z gives way meanwhile and is made anew from
+ * the compact witness, which stays on the device and is a hundredth of it.
  */
 import type { CompactWitness } from '../../circuit/shape.ts'
 import { SynthesisError } from '../../errors.ts'
@@ -168,12 +168,15 @@ export class GpuAssignment implements Assignment {
     return this.#z
   }
 
-  /** @throws {GpuOutOfMemoryError} also without z there is no room for a third polynomial */
-  async quotient(run: Run): Promise<void> {
+  /**
+   * @param keepsValues the memory counted for this partition has room for z beside the quotient
+   * @throws {GpuOutOfMemoryError} also without z there is no room for a third polynomial
+   */
+  async quotient(run: Run, keepsValues = false): Promise<void> {
     if (this.#rows === undefined) throw new Error('The quotient of an assignment is computed once.')
     const { a, b } = this.#rows
     const gpu = this.#gpu
-    const gaveWay = givesWay(a.count * ELEMENT_BYTES, gpu)
+    const gaveWay = givesWay(a.count * ELEMENT_BYTES, keepsValues, gpu)
     if (gaveWay) {
       this.#assigned.release()
       this.#z = undefined
