@@ -32,6 +32,8 @@ export interface DeviceRates {
   readonly bitNs: PerGroup
   /** Decoding and checking a point, memory to memory. */
   readonly importNs: PerGroup
+  /** By how much the slowest of repeated measurements took longer than the fastest, all of them together: 0.1 is a tenth. */
+  readonly scatter: number
 }
 
 export interface PerGroup {
@@ -68,9 +70,12 @@ export async function measureRates(
   run: Run,
 ): Promise<DeviceRates> {
   const read = { g1: distinctPoints('g1'), g2: distinctPoints('g2') }
+  // Last, when the clocks of a card are up.
+  const few = (most: number): Promise<Measured> =>
+    measureAt(device, Math.min(FEW_LOG2, most), read, { ...run, unit: () => {} })
   if (log2Domain !== undefined) {
-    const few = await measureAt(device, Math.min(FEW_LOG2, log2Domain), read, { ...run, unit: () => {} })
-    return ratesOf(await measureAt(device, log2Domain, read, run), few)
+    const measured = await measureAt(device, log2Domain, read, run)
+    return ratesOf(measured, await few(log2Domain))
   }
   const most = Math.min(MOST_LOG2, device.maxLog2Domain)
   const sizeOf = (size: number): Run => {
@@ -78,10 +83,9 @@ export async function measureRates(
     const unit = (share: number): void => run.unit(share * 2 ** (size - most))
     return { ...run, unit }
   }
-  const few = await measureAt(device, Math.min(FEW_LOG2, most), read, { ...run, unit: () => {} })
   for (let size = Math.min(LEAST_LOG2, most); ; size = Math.min(size + LOG2_STEP, most)) {
     const measured = await measureAt(device, size, read, sizeOf(size))
-    if (measured.g1.sumMs >= LONG_ENOUGH_MS || size === most) return ratesOf(measured, few)
+    if (measured.g1.sumMs >= LONG_ENOUGH_MS || size === most) return ratesOf(measured, await few(most))
   }
 }
 
@@ -94,9 +98,28 @@ interface Measured {
   readonly quotientMs: number
   readonly g1: GroupTimes
   readonly g2: GroupTimes
+  readonly scatter: number
 }
 
-function ratesOf({ shape, assignMs, bitsAssignMs, quotientMs, g1, g2 }: Measured, few: Measured): DeviceRates {
+/** The least and the most of repeated measurements, summed over what was measured. */
+class Spread {
+  #least = 0
+  #most = 0
+
+  /** @returns the least of some times */
+  add(times: readonly number[]): number {
+    const least = Math.min(...times)
+    this.#least += least
+    this.#most += Math.max(...times)
+    return least
+  }
+
+  get scatter(): number {
+    return this.#least > 0 ? this.#most / this.#least - 1 : 0
+  }
+}
+
+function ratesOf({ shape, assignMs, bitsAssignMs, quotientMs, g1, g2, scatter }: Measured, few: Measured): DeviceRates {
   const ns = (ms: number, count: number): number => (Math.max(0, ms) * 1e6) / count
   const groups = { g1: [g1, few.g1], g2: [g2, few.g2] } as const
   const both = (rate: (times: GroupTimes, ofFew: GroupTimes) => number): PerGroup => ({
@@ -115,6 +138,7 @@ function ratesOf({ shape, assignMs, bitsAssignMs, quotientMs, g1, g2 }: Measured
     sumNs: both((times, ofFew) => slope(times, ofFew, 'sumMs')),
     bitNs: both((times, ofFew) => slope(times, ofFew, 'bitMs')),
     importNs: both(({ importMs, count }) => ns(importMs, count)),
+    scatter,
   }
 }
 
@@ -125,13 +149,14 @@ async function measureAt(
   run: Run,
 ): Promise<Measured> {
   const inner: Run = { signal: run.signal, unit: () => {} }
+  const spread = new Spread()
   const steps = 4
   let done = 0
   const step = (): void => run.unit(++done / steps)
   const ofBits = await withShape(device, measuringCircuit(log2Domain, 'bit'), async (deviceShape) => {
     const witness = randomWitness(deviceShape.shape)
     const assign = (): Promise<Assignment> => device.assign(deviceShape, witness, inner)
-    const assignMs = await least(async () => {
+    const assignMs = await least(spread, async () => {
       const from = performance.now()
       const assignment = await assign()
       const ms = performance.now() - from
@@ -141,8 +166,8 @@ async function measureAt(
     step()
     const assignment = await assign()
     try {
-      const g1 = await sumTimes(device, 'g1', assignment, read.g1, inner)
-      return { assignMs, g1, g2: await sumTimes(device, 'g2', assignment, read.g2, inner) }
+      const g1 = await sumTimes(device, 'g1', assignment, read.g1, spread, inner)
+      return { assignMs, g1, g2: await sumTimes(device, 'g2', assignment, read.g2, spread, inner) }
     } finally {
       assignment.release()
     }
@@ -153,7 +178,7 @@ async function measureAt(
     const witness = randomWitness(shape)
     let assignment: Assignment | undefined
     try {
-      let [assignMs, quotientMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+      const times = { assign: [] as number[], quotient: [] as number[] }
       for (let i = 0; i <= REPETITIONS; i++) {
         assignment?.release()
         assignment = undefined
@@ -163,18 +188,27 @@ async function measureAt(
         await device.quotient(assignment, inner)
         // The first compiles kernels and makes tables.
         if (i === 0) continue
-        assignMs = Math.min(assignMs, assigned - from)
-        quotientMs = Math.min(quotientMs, performance.now() - assigned)
+        times.assign.push(assigned - from)
+        times.quotient.push(performance.now() - assigned)
       }
+      const [assignMs, quotientMs] = [spread.add(times.assign), spread.add(times.quotient)]
       step()
-      const times = async (group: 'g1' | 'g2'): Promise<GroupTimes> => {
-        const { count, sumMs, importMs } = await sumTimes(device, group, assignment as Assignment, read[group], inner)
+      const timesOf = async (group: 'g1' | 'g2'): Promise<GroupTimes> => {
+        const { count, sumMs, importMs } = await sumTimes(
+          device,
+          group,
+          assignment as Assignment,
+          read[group],
+          spread,
+          inner,
+        )
         return { count, sumMs, bitMs: ofBits[group].sumMs, importMs }
       }
-      const g1 = await times('g1')
-      const g2 = await times('g2')
+      const g1 = await timesOf('g1')
+      const g2 = await timesOf('g2')
       step()
-      return { shape, assignMs, bitsAssignMs: ofBits.assignMs, quotientMs, g1, g2 }
+      const { scatter } = spread
+      return { shape, assignMs, bitsAssignMs: ofBits.assignMs, quotientMs, g1, g2, scatter }
     } finally {
       assignment?.release()
     }
@@ -208,6 +242,7 @@ async function sumTimes(
   group: 'g1' | 'g2',
   assignment: Assignment,
   read: ReadPoints,
+  spread: Spread,
   run: Run,
 ): Promise<Omit<GroupTimes, 'bitMs'>> {
   const query: Query = group === 'g1' ? 'b_g1' : 'b_g2'
@@ -219,7 +254,7 @@ async function sumTimes(
   const loaded = new Map<number, DevicePoints>()
   const most = Math.ceil(count / parts)
   try {
-    const importMs = await least(async () => {
+    const importMs = await least(spread, async () => {
       const from = performance.now()
       const points = await load(most)
       const ms = performance.now() - from
@@ -230,7 +265,7 @@ async function sumTimes(
       const length = (starts[k + 1] as number) - (starts[k] as number)
       if (!loaded.has(length)) loaded.set(length, await load(length))
     }
-    const sumMs = await least(async () => {
+    const sumMs = await least(spread, async () => {
       const from = performance.now()
       for (let k = 0; k < parts; k++) {
         const first = starts[k] as number
@@ -246,15 +281,15 @@ async function sumTimes(
 }
 
 /** The least of a few measurements, after one that compiles kernels and makes tables. */
-async function least(measure: () => Promise<number>): Promise<number> {
+async function least(spread: Spread, measure: () => Promise<number>): Promise<number> {
   await measure()
-  let ms = Number.POSITIVE_INFINITY
-  for (let i = 0; i < REPETITIONS; i++) ms = Math.min(ms, await measure())
-  return ms
+  const times: number[] = []
+  for (let i = 0; i < REPETITIONS; i++) times.push(await measure())
+  return spread.add(times)
 }
 
 /** Multiples 1, 2, 3, … of the generator in turn. */
-function distinctPoints(group: 'g1' | 'g2'): ReadPoints {
+export function distinctPoints(group: 'g1' | 'g2'): ReadPoints {
   const encoded: Uint8Array[] = []
   if (group === 'g1') {
     for (let point = G1.BASE, i = 0; i < DISTINCT_POINTS; i++, point = point.add(G1.BASE)) encoded.push(encodeG1(point))
@@ -262,13 +297,14 @@ function distinctPoints(group: 'g1' | 'g2'): ReadPoints {
     for (let point = G2.BASE, i = 0; i < DISTINCT_POINTS; i++, point = point.add(G2.BASE)) encoded.push(encodeG2(point))
   }
   const bytes = group === 'g1' ? G1_BYTES : G2_BYTES
+  const period = DISTINCT_POINTS * bytes
+  // Twice, so that a period may begin with any point. A target may be a device's memory, which is slow to read: it is only written to.
+  const twice = Buffer.concat([...encoded, ...encoded])
   return async (first, target) => {
-    const period = Math.min(target.length, DISTINCT_POINTS * bytes)
-    for (let at = 0; at < period; at += bytes) {
-      target.set(encoded[(first + at / bytes) % DISTINCT_POINTS] as Uint8Array, at)
+    const from = (first % DISTINCT_POINTS) * bytes
+    for (let at = 0; at < target.length; at += period) {
+      target.set(twice.subarray(from, from + Math.min(period, target.length - at)), at)
     }
-    // The rest by doubling, so that filling costs no more than reading from a cache would.
-    for (let done = period; done < target.length; done *= 2) target.copyWithin(done, 0, done)
   }
 }
 

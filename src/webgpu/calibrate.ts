@@ -214,8 +214,11 @@ class PairSums {
       perMs = Math.max(perMs, (this.#pairs * this.#times) / ms)
       if (ms < UNIT_MS && this.#pairs < this.count) this.#pairs *= 2
       else if (ms < UNIT_MS) this.#times++
-      else if (this.#gpu.info.software || performance.now() > until) return perMs
+      else if (this.#gpu.info.software || performance.now() > until) break
     }
+    // It took longer while the clocks were low.
+    this.#times = Math.max(this.#times, Math.ceil((UNIT_MS * perMs) / this.#pairs))
+    return perMs
   }
 
   /** Milliseconds of a measurement. */

@@ -1,5 +1,5 @@
 /**
- * What a calibration finds on a GPU, and what the rates of the device say of each circuit: `node test/gpu/bench-calibration.js [--software] [--no-rates]`.
+ * What a calibration finds on a GPU, and what the rates of the device say of each circuit: `node test/gpu/bench-calibration.js [--software] [--memory BYTES] [--no-rates]`.
  * Nothing is remembered.
  */
 import { circuitIds } from '../../src/budget/capabilities.ts'
@@ -10,9 +10,13 @@ import { WebGpuDevice } from '../../src/webgpu/webgpu-device.ts'
 
 const began = performance.now()
 const say = (text) => console.log(`${((performance.now() - began) / 1000).toFixed(2)} s: ${text}`)
-const run = { signal: new AbortController().signal, unit: (share) => say(`  ${Math.round(100 * share)} %`) }
+const run = { signal: new AbortController().signal, unit: (share) => say(`  ${(100 * share).toFixed(1)} %`) }
 
-const device = await WebGpuDevice.create({ allowSoftware: process.argv.includes('--software') })
+const memory = process.argv.indexOf('--memory')
+const device = await WebGpuDevice.create({
+  allowSoftware: process.argv.includes('--software'),
+  ...(memory > 0 && { memoryBytes: Number(process.argv[memory + 1]) }),
+})
 say(`${device.name}, opened`)
 await device.selfTest({ ...run, unit: () => {} })
 say('self-test passed')

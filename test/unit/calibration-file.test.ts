@@ -73,7 +73,7 @@ describe('a remembered calibration', () => {
     const tunings = [
       { workgroupSize: 48 },
       { workgroupSize: '64' },
-      { workgroupSize: 512 },
+      { workgroupSize: 256 },
       { inversionBatch: 0 },
       { inversionBatch: 8 },
       { bucketCost: 0 },

@@ -3,8 +3,10 @@ import { circuitSize } from '../../src/budget/circuit-sizes.ts'
 import { estimateTime } from '../../src/budget/estimate-time.ts'
 import type { CircuitId } from '../../src/circuit/circuit-id.ts'
 import { CpuDevice } from '../../src/cpu/cpu-device.ts'
+import { encodeG1 } from '../../src/curve/encoding.ts'
+import { G1 } from '../../src/curve/points.ts'
 import { frFromBytes } from '../../src/field/fr.ts'
-import { measureRates, measuringCircuit, randomWitness } from '../../src/groth16/device-rates.ts'
+import { distinctPoints, measureRates, measuringCircuit, randomWitness } from '../../src/groth16/device-rates.ts'
 
 const idle = new AbortController()
 const none = {
@@ -16,6 +18,7 @@ const none = {
   sumNs: { g1: 0, g2: 0 },
   bitNs: { g1: 0, g2: 0 },
   importNs: { g1: 0, g2: 0 },
+  scatter: 0,
 }
 const estimate = (circuitId: CircuitId, rates: Partial<typeof none>) => {
   const size = circuitSize(circuitId)
@@ -73,6 +76,23 @@ describe('the circuit that devices are measured on', () => {
     expect(Math.abs(set - 8160)).toBeLessThan(700)
   })
 
+  it('has points that are multiples of the generator in turn', async () => {
+    const read = distinctPoints('g1')
+    const multiple = (n: number) => encodeG1(G1.BASE.multiplyUnsafe(BigInt(n)))
+    const target = new Uint8Array(96 * 2100).fill(0xff)
+    await read(1000, target)
+    // Number 1000 is 1001 times the generator, and the 1025th is the first again.
+    for (const [at, n] of [
+      [0, 1001],
+      [23, 1024],
+      [24, 1],
+      [1024, 1001],
+      [1048, 1],
+      [2099, 28],
+    ] as const)
+      expect(target.subarray(96 * at, 96 * at + 96)).toEqual(multiple(n))
+  })
+
   it('is measured on the CPU device, which keeps nothing of it', async () => {
     const device = await CpuDevice.create({ threads: 1 })
     const shares: number[] = []
@@ -83,7 +103,8 @@ describe('the circuit that devices are measured on', () => {
       shares.length = 0
       // Tables of the domain are kept.
       const used = device.usedBytes
-      const { log2Domain, rowNs, quotientNs, sumMs, sumNs, bitNs, importNs } = await measure()
+      const { log2Domain, rowNs, quotientNs, sumMs, sumNs, bitNs, importNs, scatter } = await measure()
+      expect(scatter).toBeGreaterThanOrEqual(0)
       expect(device.usedBytes).toBe(used)
       expect(log2Domain).toBe(12)
       for (const rate of [rowNs, quotientNs, importNs.g1, importNs.g2]) expect(rate).toBeGreaterThan(0)

@@ -16,7 +16,7 @@ const run = { signal: new AbortController().signal, unit: () => {} }
 /** Both ends of every range. */
 const EXTREMES: readonly Tuning[] = [
   { workgroupSize: 32, inversionBatch: 64, bucketCost: 0.5, firstUnit: 2 ** 12 },
-  { workgroupSize: 256, inversionBatch: 16, bucketCost: 8, firstUnit: 2 ** 24 },
+  { workgroupSize: 128, inversionBatch: 16, bucketCost: 8, firstUnit: 2 ** 24 },
 ]
 
 async function under<T>(gpu: Gpu, tuning: Tuning, work: () => Promise<T>): Promise<T> {
