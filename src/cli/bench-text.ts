@@ -4,7 +4,7 @@ import type { BenchReport } from './bench.ts'
 import { table } from './table.ts'
 
 export function benchText(report: BenchReport): string {
-  const { rates, estimates, proofs, adapter } = report
+  const { rates, estimates, proofs, adapter, warnings } = report
   const driver = adapter === undefined ? '' : `, driver ${adapter.driver || 'unknown'}`
   const lines = [
     `wgzk on ${report.platform}, Node ${report.node}; ${report.cpu.model}, ${report.cpu.cores} cores`,
@@ -39,6 +39,7 @@ export function benchText(report: BenchReport): string {
       ),
     )
   }
+  if (warnings.length > 0) lines.push('', ...warnings.map((warning) => `Warning: ${warning}`))
   return lines.join('\n')
 }
 

@@ -16,8 +16,10 @@ import { gpuSpec } from '../device/open-devices.ts'
 import { GpuUnavailableError } from '../errors.ts'
 import { type DeviceRates, randomWitness } from '../groth16/device-rates.ts'
 import { parameterDirectory, resolveOptions } from '../options.ts'
+import type { ParametersLocation } from '../params/parameters-location.ts'
 import { locateParameters } from '../srs/locate-parameters.ts'
 import { type AdapterList, listAdapters } from '../webgpu/list-adapters.ts'
+import { busyWarnings, loadAverage } from './busy.ts'
 
 export interface BenchOptions {
   /** `cpu`, or a part of an adapter's name (software ones too). @default the first hardware GPU, else the CPU device */
@@ -63,6 +65,8 @@ export interface BenchReport {
   /** By the rates, for every circuit that the device can serve. */
   readonly estimates: readonly CircuitTime[]
   readonly proofs: readonly ProofTimes[]
+  /** What says that rates are lower than the machine's own. */
+  readonly warnings: readonly string[]
 }
 
 /**
@@ -71,6 +75,10 @@ export interface BenchReport {
  */
 export async function bench(options: BenchOptions): Promise<BenchReport> {
   const { signal, log2Domain } = options
+  const load = loadAverage()
+  const circuits: ParametersLocation[] = []
+  const directory = parameterDirectory(options.parameterCache, '--parameters')
+  for (const id of options.circuits) circuits.push(await locateParameters(id, { directory, allowDevelopment: true }))
   const from = performance.now()
   const client = await openDevice(options)
   try {
@@ -78,7 +86,7 @@ export async function bench(options: BenchOptions): Promise<BenchReport> {
     const { name, adapter, maxLog2Domain } = client.info
     const rates = await client.measure({ log2Domain }, { signal })
     const proofs: ProofTimes[] = []
-    for (const circuitId of options.circuits) proofs.push(await proofTimes(client, circuitId, options))
+    for (const parameters of circuits) proofs.push(await proofTimes(client, parameters, options))
     return {
       node: process.version,
       platform: `${process.platform} ${process.arch}`,
@@ -89,6 +97,7 @@ export async function bench(options: BenchOptions): Promise<BenchReport> {
       rates,
       estimates: circuitTimes(rates, maxLog2Domain),
       proofs,
+      warnings: busyWarnings(load, { [name]: rates }),
     }
   } finally {
     await client.close()
@@ -127,11 +136,10 @@ async function openDevice({ device, relaxedSimd, signal }: BenchOptions): Promis
 
 async function proofTimes(
   client: WorkerDeviceClient,
-  circuitId: CircuitId,
-  { parameterCache, rounds, signal }: BenchOptions,
+  parameters: ParametersLocation,
+  { rounds, signal }: BenchOptions,
 ): Promise<ProofTimes> {
-  const directory = parameterDirectory(parameterCache, '--parameters')
-  const parameters = await locateParameters(circuitId, { directory, allowDevelopment: true })
+  const { circuitId } = parameters
   const size = circuitSize(circuitId)
   const machine = { device: client.info.kind, totalBytes: machineMemory().ramBytes, threads: availableParallelism() }
   const keepPoints = size !== undefined && estimateCircuit(size, machine).keepPoints

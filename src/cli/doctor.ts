@@ -19,6 +19,7 @@ import type { DeviceRates } from '../groth16/device-rates.ts'
 import { parameterDirectory, type ResolvedOptions, resolveOptions } from '../options.ts'
 import { type FoundParameters, foundParameters } from '../srs/parameters-present.ts'
 import { type ListedAdapter, listAdapters } from '../webgpu/list-adapters.ts'
+import { busyWarnings, loadAverage } from './busy.ts'
 
 export interface AdapterReport extends ListedAdapter {
   /** What it says of itself once opened. */
@@ -70,6 +71,8 @@ export interface DoctorReport {
   readonly canProve: boolean
   /** Why no device works. */
   readonly failure?: string
+  /** What says that rates are lower than the machine's own. */
+  readonly warnings: readonly string[]
 }
 
 /** Software adapters compile kernels slowly; what they can do is no reason to wait. */
@@ -85,6 +88,7 @@ export interface ExamineOptions {
 }
 
 export async function examine({ parameterCache, calibrate = false }: ExamineOptions = {}): Promise<DoctorReport> {
+  const load = loadAverage()
   const folder = parameterDirectory(parameterCache, '--parameters')
   const options = resolveOptions({ parameterCache: folder })
   const { adapters: listed, reason } = await listAdapters()
@@ -106,6 +110,7 @@ export async function examine({ parameterCache, calibrate = false }: ExamineOpti
     circuits: circuitIds().map((circuitId) => circuitReport(circuitId, folder, capabilities, measured)),
     canProve: devices.length > 0,
     ...(failure !== undefined && { failure }),
+    warnings: busyWarnings(load, Object.fromEntries(measured.map(({ name, rates }) => [name, rates]))),
   }
 }
 

@@ -9,17 +9,19 @@ import { isCircuitId } from '../circuit/circuit-id.ts'
 import { ProverError } from '../errors.ts'
 
 const USAGE = `usage: wgzk doctor [--calibrate] [--json] [--parameters FOLDER]
-       wgzk bench [--device NAME] [--log2 N] [--circuit ID]… [--rounds N] [--relaxed-simd auto|enable|never] [--json] [--parameters FOLDER]
+       wgzk bench [--device NAME] [--log2 N] [--circuit ID]… [--rounds N]
+                  [--relaxed-simd auto|enable|never] [--json] [--parameters FOLDER]
 
-doctor tells what this machine can prove: its GPUs, processor and memory, how fast they are, the parameters found, and each circuit's device.
-bench measures one device.
+doctor tells what this machine can prove: its GPUs, processor and memory, how fast they are,
+the parameters found, and each circuit's device. bench measures one device.
 
   --json               one JSON object
-  --calibrate          also find out what the GPUs are best tuned to, and remember it for this user's engines
-  --parameters FOLDER  where the parameter files are (default: FIL_PROOFS_PARAMETER_CACHE, else /var/tmp/filecoin-proof-parameters)
+  --calibrate          also find out what the GPUs are best tuned to, and remember it
+  --parameters FOLDER  where the parameter files are
+                       (default: FIL_PROOFS_PARAMETER_CACHE, else /var/tmp/filecoin-proof-parameters)
   --device NAME        cpu, or a part of an adapter's name (default: the first hardware GPU, else cpu)
   --log2 N             the evaluation domain to measure, 2^N (10 to 24; default: by the device's speed)
-  --circuit ID         also prove one partition of this circuit, e.g. winning-32g, whose parameters must be there
+  --circuit ID         also prove one partition of this circuit, e.g. winning-32g
   --rounds N           proofs of it after the first (default: 3)
   --relaxed-simd       of the CPU device, as the option cpu.relaxedSimd (default: auto)`
 
