@@ -287,12 +287,14 @@ export class Gpu implements CommandTarget, StagingTarget {
     return this.device.createBuffer(descriptor)
   }
 
-  /** Destroys the buffers kept for reuse. */
+  /** Destroys the buffers kept for reuse. The driver gets them back now, and not when the next proof submits its first unit. */
   trim(): void {
     for (let buffer = this.#idle.takeOldest(); buffer !== undefined; buffer = this.#idle.takeOldest()) {
       this.destroy(buffer)
     }
     this.staging.trim()
+    // A device that is lost or closed has nothing to give back.
+    if (!this.#closed) this.returned().catch(() => {})
   }
 
   /** Destroys idle buffers, those first that nobody wanted for longest, until so many bytes more are within the memory to count on. */
