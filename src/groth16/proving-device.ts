@@ -124,10 +124,12 @@ export interface ProvingDevice {
   /**
    * Imports points from bellperson's uncompressed big-endian encoding (96 or 192 bytes each). They are read part by part, so that the host
    * holds some tens of MiB of them at most, however long the range is; it settles when no call of `read` is in flight any more.
+   * @param checked these points were imported before, from what has not changed since: a device need not look again whether each is on the curve.
+   * A proof with one that is not is none, and is not returned
    * @throws {SrsUnavailableError} a coordinate not below p, a point off the curve, or infinity; `details.received` has its index in the range.
    * @throws what `read` rejects with
    */
-  loadPoints(group: 'g1' | 'g2', count: number, read: ReadPoints, run: Run): Promise<DevicePoints>
+  loadPoints(group: 'g1' | 'g2', count: number, read: ReadPoints, run: Run, checked?: boolean): Promise<DevicePoints>
 
   /**
    * Sums `points[i] · scalar[first + i]` over the range, for every assignment, where scalar k belongs to point k of the query

@@ -30,6 +30,8 @@ export class SrsPoints {
   readonly #source: SrsSource
   readonly #make: SrsPointsOptions['make']
   readonly #kept = new Map<PointRange, DevicePoints>()
+  /** Whose points a device has found to be on the curve. */
+  readonly #checked = new Set<PointRange>()
   #keep: ReadonlySet<Query>
   #passes = 0
   #released = false
@@ -114,7 +116,8 @@ export class SrsPoints {
   }
 
   /** Imports points; a bad one is named by its place in the file. */
-  async #load({ query, first, count }: PointRange, run: Run): Promise<DevicePoints> {
+  async #load(range: PointRange, run: Run): Promise<DevicePoints> {
+    const { query, first, count } = range
     let silent: (error: unknown) => void = () => {}
     const hung = new Promise<never>((_, reject) => {
       silent = reject
@@ -128,12 +131,15 @@ export class SrsPoints {
       return reading
     }
     try {
-      const loading = this.#device.loadPoints(QUERY_GROUP[query], count, read, run)
-      return await Promise.race([loading, hung]).catch((error: unknown) => {
+      const checked = this.#checked.has(range)
+      const loading = this.#device.loadPoints(QUERY_GROUP[query], count, read, run, checked)
+      const points = await Promise.race([loading, hung]).catch((error: unknown) => {
         // Of a file that never answers the device keeps what is read into; should it answer after all, nobody wants the points.
         loading.then((points) => points.release()).catch(() => {})
         throw error
       })
+      this.#checked.add(range)
+      return points
     } catch (error) {
       // What reading throws names the file already.
       if (!(error instanceof SrsUnavailableError) || error.details.file !== undefined) throw error

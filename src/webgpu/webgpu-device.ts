@@ -234,10 +234,16 @@ export class WebGpuDevice implements ProvingDevice {
     await own.quotient(run, this.#plans.get(own.shape.shape)?.keepsValues)
   }
 
-  async loadPoints(group: 'g1' | 'g2', count: number, read: ReadPoints, run: Run): Promise<DevicePoints> {
+  async loadPoints(
+    group: 'g1' | 'g2',
+    count: number,
+    read: ReadPoints,
+    run: Run,
+    checked?: boolean,
+  ): Promise<DevicePoints> {
     const buffer = await this.gpu.allocate(count * encodedBytes(group), 'points')
     try {
-      const bad = await streamPoints(this.gpu, group, count, read, buffer, run)
+      const bad = await streamPoints(this.gpu, group, count, read, buffer, run, checked)
       if (bad !== undefined) {
         throw new SrsUnavailableError(`Point ${bad} of a range of parameters is not a finite point on the curve.`, {
           details: { expected: 'a point on the curve', received: String(bad) },

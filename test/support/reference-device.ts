@@ -142,6 +142,8 @@ export class ReferenceDevice implements ProvingDevice {
   /** Shapes, assignments and points that are not released. */
   live = 0
   readonly calls: string[] = []
+  /** Of each import, whether the points were to be checked. */
+  readonly checks: boolean[] = []
   readonly #options: ReferenceDeviceOptions
 
   constructor(options: ReferenceDeviceOptions = {}) {
@@ -206,8 +208,15 @@ export class ReferenceDevice implements ProvingDevice {
     run.unit(1)
   }
 
-  async loadPoints(group: 'g1' | 'g2', count: number, read: ReadPoints, run: Run): Promise<DevicePoints> {
+  async loadPoints(
+    group: 'g1' | 'g2',
+    count: number,
+    read: ReadPoints,
+    run: Run,
+    checked = false,
+  ): Promise<DevicePoints> {
     await this.#begin('loadPoints', run)
+    this.checks.push(!checked)
     const size = group === 'g1' ? 96 : 192
     const decode = group === 'g1' ? decodeG1 : decodeG2
     const bytes = new Uint8Array(count * size)

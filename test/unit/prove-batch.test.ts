@@ -15,7 +15,7 @@ import { SrsPoints, type SrsPointsOptions } from '../../src/groth16/srs-points.t
 import { verifyProofs } from '../../src/groth16/verify.ts'
 import { shapeFingerprint } from '../../src/params/development-marker.ts'
 import { bytesDigest } from '../../src/params/digest.ts'
-import { paramsLayout } from '../../src/params/layout.ts'
+import { paramsLayout, type Query } from '../../src/params/layout.ts'
 import { SrsFile } from '../../src/params/srs-file.ts'
 import type { ToxicWaste } from '../../src/params/toxic-waste.ts'
 import { setupFromScalars } from '../../src/srs/setup-from-scalars.ts'
@@ -160,6 +160,51 @@ describe('a batch on the reference device', () => {
     const imports = (device: ReferenceDevice): number => device.calls.filter((call) => call === 'loadPoints').length
     expect(imports(streamed.device)).toBe(2 * imports(kept.device))
     expect(kept.proofs).toEqual(streamed.proofs)
+  })
+
+  it('has points checked when they are read first, and again once the circuit was opened anew', async () => {
+    const { device } = await prove({ passes: 3, rangePoints: 3 })
+    // h 7, l 4, a 6, b_g1 4 and b_g2 4 points in ranges of 3: 11 ranges a pass.
+    expect(device.checks).toEqual(Array.from({ length: 33 }, (_, i) => i < 11))
+    const source = await openTiny()
+    for (let opened = 0; opened < 2; opened++) {
+      const points = new SrsPoints(device, source, { keep: false })
+      await points.pass(
+        () => idle,
+        async () => {},
+      )
+      points.release()
+    }
+    await source.close()
+    expect(device.checks.slice(33).every((checked) => checked)).toBe(true)
+  })
+
+  it('has points checked again of which one was bad', async () => {
+    const source = await openTiny()
+    let bad = true
+    const spoiled = {
+      layout: source.layout,
+      name: source.name,
+      close: () => source.close(),
+      async readInto(query: Query, first: number, target: Uint8Array): Promise<void> {
+        await source.readInto(query, first, target)
+        if (bad && query === 'h') target[95] = (target[95] as number) ^ 1
+      },
+    }
+    const device = new ReferenceDevice()
+    const points = new SrsPoints(device, spoiled, { keep: false })
+    const pass = (): Promise<void> =>
+      points.pass(
+        () => idle,
+        async () => {},
+      )
+    await expect(pass()).rejects.toMatchObject({ code: 'ERR_SRS_UNAVAILABLE' })
+    bad = false
+    const before = device.checks.length
+    await pass()
+    expect(device.checks[before]).toBe(true)
+    points.release()
+    await source.close()
   })
 
   it('keeps those of some queries', async () => {

@@ -75,18 +75,23 @@ const parts: Check = async (gpu) => {
 const faults: Check = async (gpu) => {
   const buffer = await gpu.allocate(COUNT * G1_BYTES, 'points')
   const used = gpu.usedBytes
-  const refused = (bad: readonly number[]): Promise<number | undefined> => {
+  const refused = (bad: readonly number[], change = 1, checked = false): Promise<number | undefined> => {
     const read = async (first: number, target: Uint8Array): Promise<void> => {
       fill(first, target)
       for (const index of bad) {
-        const at = (index - first + 1) * G1_BYTES - 1
-        if (index >= first && at < target.length) target[at] = (target[at] as number) ^ 1
+        // The last byte of y; a flag in the first one of x is no part of a coordinate below p.
+        const at = change === 1 ? (index - first + 1) * G1_BYTES - 1 : (index - first) * G1_BYTES
+        if (index >= first && at < target.length) target[at] = (target[at] as number) ^ change
       }
     }
-    return streamPoints(gpu, 'g1', COUNT, read, buffer, run)
+    return streamPoints(gpu, 'g1', COUNT, read, buffer, run, checked)
   }
   assert.equal(await refused([COUNT - 1]), COUNT - 1)
   assert.equal(await refused([3 * 4096, 2 * 4096 + 77, 4 * 4096]), 2 * 4096 + 77, 'the first of several')
+
+  // Points that passed the check before are converted alone, which still takes no integer past p.
+  assert.equal(await refused([77], 1, true), undefined, 'not looked at again')
+  assert.equal(await refused([77], 0x80, true), 77, 'a coordinate that is none')
 
   const failure = new Error('the disk is gone')
   let reading = 0
