@@ -20,6 +20,7 @@ import { SynthesisScheduler } from './queue/synthesis-scheduler.ts'
 import { takeOver } from './request/partitions.ts'
 import { locateParameters } from './srs/locate-parameters.ts'
 import { unknownParameterFiles } from './srs/parameter-folder.ts'
+import { ParametersPresent } from './srs/parameters-present.ts'
 import type { StatusSources } from './status.ts'
 import { SynthesisPool, type Synthesizer } from './synthesis/synthesis-pool.ts'
 
@@ -55,6 +56,8 @@ export class EngineParts {
   readonly desk: JobDesk
   readonly scheduler: SynthesisScheduler
   readonly circuits: Circuits
+  /** Of the folder of parameters. */
+  readonly present: ParametersPresent
   readonly inputs: Inputs
   readonly synthesizer: Synthesizer
   readonly steps: PartitionSteps
@@ -94,6 +97,7 @@ export class EngineParts {
       },
       now: () => clock.now(),
     })
+    this.present = new ParametersPresent(parameterCache)
     this.circuits = new Circuits({
       budget: this.budget,
       threads: options.cpu.threads,
@@ -135,6 +139,7 @@ export class EngineParts {
   /** Opens the devices; closes what was open if none can be. */
   async start(signal: AbortSignal | undefined): Promise<void> {
     const { slots, standIn } = this.plan
+    const looked = this.present.look()
     try {
       await this.circuits.prepare()
       this.#pool = await GpuPool.start(
@@ -154,6 +159,7 @@ export class EngineParts {
       throw error
     }
     const devices = this.#pool.devices.map(({ name }) => name)
+    await looked
     const { gpuUnavailable } = this
     this.logger.info({ devices, gpuUnavailable, memoryBytes: this.budget.totalBytes }, 'engine ready')
     const { fallback } = this.plan

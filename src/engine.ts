@@ -176,10 +176,15 @@ export class Engine implements AsyncDisposable {
     await settledSoonAfterAbort(loading, stop)
   }
 
-  /** Which circuits this machine can prove now, on what device, warm or cold, and if not, why. */
+  /**
+   * Which circuits this machine can prove now, on what device, warm or cold, and if not, why. Parameters are those that the folder had when
+   * it was looked at last: when the engine began, and after each call, for the next one.
+   */
   capabilities(): readonly CircuitCapability[] {
     if (this.#state !== 'running') return []
-    return capabilities(this.#parts.circuits, this.#parts.options)
+    const { circuits, present, options } = this.#parts
+    void present.look()
+    return capabilities(circuits, present, options)
   }
 
   /** A plain snapshot of everything in hand; cheap enough to poll twice a second. */

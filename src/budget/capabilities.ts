@@ -1,7 +1,7 @@
 /** What a machine can prove, circuit by circuit. */
 import { CIRCUIT_FAMILIES, type CircuitId, circuitIdOf, SECTOR_SIZE_TAGS } from '../circuit/circuit-id.ts'
 import type { ResolvedOptions } from '../options.ts'
-import { missingParameters } from '../srs/parameters-present.ts'
+import type { ParametersPresent } from '../srs/parameters-present.ts'
 import type { Circuits } from './circuits.ts'
 
 /** Whether one circuit can be proved now. */
@@ -20,22 +20,18 @@ export function circuitIds(): CircuitId[] {
   return CIRCUIT_FAMILIES.flatMap((family) => SECTOR_SIZE_TAGS.map((size) => circuitIdOf(family, size)))
 }
 
+/** @param present what the folder of parameters held when it was looked at last */
 export function capabilities(
   circuits: Circuits,
-  options: Pick<ResolvedOptions, 'parameterCache' | 'allowDevelopmentParameters'>,
+  present: ParametersPresent,
+  { allowDevelopmentParameters }: Pick<ResolvedOptions, 'allowDevelopmentParameters'>,
 ): CircuitCapability[] {
+  const missing = (circuitId: CircuitId): string | undefined => present.missing(circuitId, allowDevelopmentParameters)
   return circuitIds().map((circuitId) => {
     const warm = circuits.isWarm(circuitId)
-    const reason = circuits.refusal(circuitId)?.message ?? (warm ? undefined : missing(circuitId, options))
+    const reason = circuits.refusal(circuitId)?.message ?? (warm ? undefined : missing(circuitId))
     return reason === undefined
       ? { circuitId, available: true, warm, device: circuits.deviceNames(circuitId) }
       : { circuitId, available: false, warm, reason }
   })
-}
-
-function missing(
-  circuitId: CircuitId,
-  { parameterCache, allowDevelopmentParameters }: Parameters<typeof capabilities>[1],
-): string | undefined {
-  return missingParameters(circuitId, parameterCache, allowDevelopmentParameters)
 }

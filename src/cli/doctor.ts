@@ -17,7 +17,7 @@ import { Engine } from '../engine.ts'
 import { ProverError, toErrorObject } from '../errors.ts'
 import type { DeviceRates } from '../groth16/device-rates.ts'
 import { parameterDirectory, type ResolvedOptions, resolveOptions } from '../options.ts'
-import { type FoundParameters, foundParameters } from '../srs/parameters-present.ts'
+import { type FoundParameters, ParametersPresent } from '../srs/parameters-present.ts'
 import { type ListedAdapter, listAdapters } from '../webgpu/list-adapters.ts'
 import { busyWarnings, loadAverage } from './busy.ts'
 
@@ -95,6 +95,8 @@ export async function examine({ parameterCache, calibrate = false }: ExamineOpti
   const adapters: AdapterReport[] = []
   for (const adapter of listed) adapters.push(await examineAdapter(adapter, calibrate))
   const { devices, capabilities, gpuUnavailable, failure } = await examineEngine(folder)
+  const present = new ParametersPresent(folder)
+  await present.look()
   const cpu = await examineCpu(options)
   const gpuReason = reason ?? gpuUnavailable
   const measured = [...adapters, { ...cpu, name: CPU_NAME, maxLog2Domain: MAX_LOG2_DOMAIN }]
@@ -107,7 +109,7 @@ export async function examine({ parameterCache, calibrate = false }: ExamineOpti
     ...(gpuReason !== undefined && { gpuUnavailable: gpuReason }),
     devices,
     parameterCache: folder,
-    circuits: circuitIds().map((circuitId) => circuitReport(circuitId, folder, capabilities, measured)),
+    circuits: circuitIds().map((circuitId) => circuitReport(circuitId, present, capabilities, measured)),
     canProve: devices.length > 0,
     ...(failure !== undefined && { failure }),
     warnings: busyWarnings(load, Object.fromEntries(measured.map(({ name, rates }) => [name, rates]))),
@@ -206,7 +208,7 @@ async function examineEngine(parameterCache: string): Promise<EngineFindings> {
 
 function circuitReport(
   circuitId: CircuitId,
-  folder: string,
+  present: ParametersPresent,
   capabilities: readonly CircuitCapability[],
   measured: readonly { readonly name: string; readonly rates?: DeviceRates; readonly maxLog2Domain?: number }[],
 ): CircuitReport {
@@ -220,5 +222,5 @@ function circuitReport(
     device?.rates !== undefined && size !== undefined
       ? { device: device.name, ...estimateTime(circuitId, size, device.rates) }
       : undefined
-  return { ...capability, parameters: foundParameters(circuitId, folder), ...(estimate !== undefined && { estimate }) }
+  return { ...capability, parameters: present.found(circuitId), ...(estimate !== undefined && { estimate }) }
 }

@@ -1,5 +1,8 @@
 /** A folder of parameters on a file server that is gone: it is looked for, and no call ever returns. On a fake clock. */
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
+import type { Engine } from '../../src/engine.ts'
 import { SrsUnavailableError } from '../../src/errors.ts'
 import { ANSWER_LIMIT_MS } from '../../src/params/waiting.ts'
 import { locateParameters } from '../../src/srs/locate-parameters.ts'
@@ -7,6 +10,7 @@ import { unknownParameterFiles } from '../../src/srs/parameter-folder.ts'
 import { FakeMachine } from '../support/fake-device.ts'
 import { outcome, useFakeTime, value } from '../support/fake-time.ts'
 import { windowRequest } from '../support/fixtures.ts'
+import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
 
 vi.mock('node:fs/promises', async (original) => {
   const fs = await original<typeof import('node:fs/promises')>()
@@ -26,6 +30,27 @@ test('looking for parameters there fails by the name of the file, in time', asyn
   expect((looked as PromiseRejectedResult).reason.details.file).toMatch(/^\/gone\/.*\.params$/)
   expect(Date.now() - from).toBeLessThan(ANSWER_LIMIT_MS + 2_000)
   expect(await value(unknownParameterFiles('/gone'), 1_000)).toEqual([])
+})
+
+test('what can be proved is told at once, and again once it answers', async () => {
+  const machine = new FakeMachine()
+  const folder = temporaryDirectory()
+  writeFileSync(join(folder, 'dev-wpost-2k.params'), '')
+  const options = { allowDevelopmentParameters: true }
+  const of = (engine: Engine) => engine.capabilities().find(({ circuitId }) => circuitId === 'wpost-2k')
+  const lost = await value(machine.engine({ ...options, parameterCache: '/gone' }))
+  for (let i = 0; i < 2; i++) {
+    expect(of(lost)).toMatchObject({ available: false, reason: 'no parameters: the folder /gone does not answer' })
+  }
+  const engine = await value(machine.engine({ ...options, parameterCache: folder }))
+  expect(of(engine)?.available).toBe(true)
+  rmSync(join(folder, 'dev-wpost-2k.params'))
+  // Looked for after this call, for the next.
+  expect(of(engine)?.available).toBe(true)
+  for (let i = 0; i < 100 && of(engine)?.available; i++) await new Promise((resolve) => setImmediate(resolve))
+  expect(of(engine)).toMatchObject({ available: false, reason: expect.stringContaining('no file') })
+  for (const one of [lost, engine]) expect((await outcome(one.close(), 100)).status).toBe('fulfilled')
+  removeDirectory(folder)
 })
 
 test('an engine refuses the job by that name, obeys its abort and its deadline before, and closes', async () => {
