@@ -22,6 +22,7 @@ import {
   resolveOptions,
   resolveSignal,
 } from './options.ts'
+import type { ParametersLocation } from './params/parameters-location.ts'
 import { orAborted } from './params/waiting.ts'
 import type { Job } from './queue/job.ts'
 import { jobResult } from './queue/job-result.ts'
@@ -172,8 +173,14 @@ export class Engine implements AsyncDisposable {
       stalled: (silentMs, file) =>
         this.#parts.logger.error({ circuitId, silentMs, file }, 'the parameters do not load'),
     })
-    this.#conduct(loading)
-    await settledSoonAfterAbort(loading, stop)
+    const ready = keep ? loading.then((location) => this.#warmSynthesizer(location, stop)) : loading.then(() => {})
+    this.#conduct(ready)
+    await settledSoonAfterAbort(ready, stop)
+  }
+
+  /** A failure is no reason to refuse a preload: it shows again, and better, with the first proof. */
+  async #warmSynthesizer(location: ParametersLocation, signal: AbortSignal): Promise<void> {
+    await this.#parts.synthesizer.warm(location, { priority: 0, signal }).catch(() => signal.throwIfAborted())
   }
 
   /**

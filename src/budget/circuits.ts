@@ -259,10 +259,10 @@ export class Circuits {
   }
 
   /**
-   * Loads a circuit. With `admitKept` it also keeps a partition's working set reserved, and never gives the circuit up.
+   * Loads a circuit, and tells where its parameters are. With `admitKept` it also keeps a partition's working set reserved, and never gives the circuit up.
    * @param admitKept throws if there is no room to keep it; asked at that moment, since inputs and other preloads come meanwhile
    */
-  async preload(circuitId: CircuitId, admitKept: (() => void) | undefined, run: ReadRun): Promise<void> {
+  async preload(circuitId: CircuitId, admitKept: (() => void) | undefined, run: ReadRun): Promise<ParametersLocation> {
     const { budget } = this.#options
     const estimate = this.require(circuitId)
     const isToKeep = (): boolean => admitKept !== undefined && !this.#kept.has(circuitId)
@@ -294,6 +294,7 @@ export class Circuits {
     }
     settled()
     lease.release()
+    return lease.resource.location
   }
 
   /** After a preload that failed: devices are not to keep aside what nobody keeps here, or is about to. */

@@ -61,7 +61,7 @@ export interface DeviceClient {
   /** Staging buffers of a GPU, as of its last batch. */
   readonly stagingBytes?: number | undefined
   proveBatch(batch: Batch, options: CallOptions): Promise<BatchResult>
-  /** Builds the shape and opens the parameters ahead of the first proof. */
+  /** Builds the shape, opens the parameters and imports points that are kept ahead of the first proof. */
   warm(circuit: DeviceCircuit, options: CallOptions): Promise<PointResidency | undefined>
   /** Keeps a GPU busy with small work until the signal aborts or a batch comes; does nothing on a CPU. Never rejects. */
   warmUp(signal: AbortSignal): Promise<void>

@@ -252,6 +252,7 @@ class DeviceHost {
   async #warm(circuit: DeviceCircuit, run: Run): Promise<PointResidency> {
     using _memory = await this.#admit(circuit, run)
     using opened = await this.#circuits.use(circuit, run)
+    await opened.points.load(run)
     return residencyOf(opened.points)
   }
 

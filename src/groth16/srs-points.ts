@@ -87,6 +87,18 @@ export class SrsPoints {
     }
   }
 
+  /** Imports what is not there yet, where all points are kept: the next pass finds them. */
+  async load(run: Run): Promise<void> {
+    if (this.streamedBytes > 0 || this.kept.length === QUERIES.length) return
+    let begun = 0
+    const { length } = this.ranges
+    const runOf = (): Run => {
+      const before = begun++
+      return { ...run, unit: (share) => run.unit((before + share) / length) }
+    }
+    await this.pass(runOf, async () => run.signal.throwIfAborted())
+  }
+
   together<T>(use: (points: Readonly<Record<Query, DevicePoints>>) => Promise<T> | undefined): Promise<T> | undefined {
     if (this.ranges.length !== QUERIES.length || this.#released) return undefined
     const kept = this.ranges.flatMap((range) => {

@@ -45,6 +45,11 @@ export interface Synthesizer {
   /** @throws {WorkerExitedError} */
   verify(task: VerifyTask, options: SynthesisCallOptions): Promise<boolean>
   /**
+   * Gets the thread that the next calls go to ready for a circuit's first proof: started, its code loaded, the verifying key read.
+   * @throws what reading the key fails with, {@link WorkerExitedError}
+   */
+  warm(location: ParametersLocation, options: SynthesisCallOptions): Promise<void>
+  /**
    * Reads a circuit's parameters anew, all of them.
    * @returns their present digest
    * @throws the system's error, {@link WorkerExitedError}
@@ -106,6 +111,10 @@ export class SynthesisPool implements Synthesizer {
 
   verify(task: VerifyTask, options: SynthesisCallOptions): Promise<boolean> {
     return this.#run(options, (link, watched) => link.call('verify', task, watched))
+  }
+
+  warm(location: ParametersLocation, options: SynthesisCallOptions): Promise<void> {
+    return this.#run(options, (link, watched) => link.call('warm', location, watched))
   }
 
   digestOf(location: ParametersLocation, options: SynthesisCallOptions): Promise<string> {

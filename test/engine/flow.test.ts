@@ -182,6 +182,22 @@ describe('one job', () => {
     await engine.close()
   })
 
+  test('a preload that keeps a circuit gets verification ready, too, and does not fail with it', async () => {
+    const machine = new FakeMachine()
+    const engine = await machine.engine()
+    await engine.preload('wpost-2k')
+    expect(machine.warmed).toEqual([])
+    await engine.preload('winning-2k')
+    expect(machine.warmed).toEqual(['winning-2k'])
+    await engine.close()
+    const faulty = new FakeMachine()
+    faulty.warmingFails = new Error('the key can not be read')
+    const other = await faulty.engine()
+    await other.preload('winning-2k')
+    expect(faulty.warmed).toEqual(['winning-2k'])
+    await other.close()
+  })
+
   test('a signal that aborts while the request is read stops the job', async () => {
     const engine = await new FakeMachine().engine()
     const controller = new AbortController()

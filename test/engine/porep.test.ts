@@ -19,6 +19,7 @@ async function startEngine(machine: FakeMachine): Promise<Engine> {
       return { ...witness, inputs: witness.inputs.subarray(0, 32) }
     },
     readSeal: (input, options) => pool.readSeal(input, options),
+    warm: async () => {},
     digestOf: () => Promise.reject(new Error('nobody asks for it')),
     verify: async ({ publicInputs, proof }) =>
       publicInputs.length === 1 && Buffer.from(proof.subarray(0, 32)).equals(frToBytes(1n)),

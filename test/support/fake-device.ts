@@ -63,6 +63,9 @@ export class FakeMachine {
   readonly clients: FakeDeviceClient[] = []
   /** Of each witness in the order in which they were made, whether its check was left to the device. */
   readonly unchecked: boolean[] = []
+  /** Circuits that the synthesizer was warmed for, and what it then fails with. */
+  readonly warmed: string[] = []
+  warmingFails: Error | undefined
   open = 0
   /** For how long devices had nothing to do between two batches. */
   idleMs = 0
@@ -323,6 +326,11 @@ class FakeSynthesizer implements Synthesizer {
     return publicInputs.every((inputs, k) =>
       Buffer.from(inputs[0] as Uint8Array).equals(proof.subarray(192 * k, 192 * k + 32)),
     )
+  }
+
+  async warm({ circuitId }: ParametersLocation): Promise<void> {
+    this.#machine.warmed.push(circuitId)
+    if (this.#machine.warmingFails !== undefined) throw this.#machine.warmingFails
   }
 
   async digestOf({ circuitId, paramsDigest }: ParametersLocation, options: CallOptions): Promise<string> {
