@@ -32,8 +32,9 @@ export class GpuCalibration {
 
   /** @returns the tuning that is remembered of an adapter */
   async find(info: AdapterInfo): Promise<Tuning | undefined> {
+    if (this.#off) return undefined
     this.#key = calibrationKey(info)
-    const stored = this.#off ? undefined : await readCalibration(this.#key)
+    const stored = await readCalibration(this.#key)
     if (stored !== undefined) this.#inUse = { source: 'file', ...stored }
     return stored?.tuning
   }

@@ -11,6 +11,7 @@ import { validateRequest } from '../../src/request/validate.ts'
 import { postGeometry } from '../../src/synthesis/post-geometry.ts'
 import { checkAndSynthesize } from '../../src/synthesis/synthesize.ts'
 import { inclusionProofOffset, vanillaLayout } from '../../src/synthesis/vanilla-post.ts'
+import { asTuning, DEFAULT_TUNING } from '../../src/webgpu/tuning.ts'
 import { proverErrorOf } from '../support/expect-error.ts'
 import { windowRequest } from '../support/fixtures.ts'
 import { hasSoftwareGpu } from '../support/software-gpu.js'
@@ -66,6 +67,23 @@ describe.runIf(hasSoftwareGpu)('an engine on the software GPU', () => {
     expect(result.events).not.toContain('fallback ERR_GPU_VALIDATION')
   })
 })
+
+test.runIf(hasSoftwareGpu)(
+  'a calibration is used, and remembered for other processes',
+  { timeout: 600_000 },
+  async () => {
+    const result = await runWebGpuChild('calibrated', directory, 'window', { XDG_CACHE_HOME: directory })
+    const { before, aborted, measured, later, off } = result
+    expect(before).toEqual({ source: 'default', tuning: DEFAULT_TUNING })
+    expect(aborted).toMatchObject({ message: 'enough' })
+    expect(measured).toMatchObject({ source: 'measured', tuning: asTuning(measured.tuning) })
+    expect(measured.notKept).toBeUndefined()
+    const { compileMs: _, deviceMs, ...remembered } = measured
+    expect(deviceMs).toBeGreaterThan(0)
+    expect(later).toEqual({ ...remembered, source: 'file' })
+    expect(off).toEqual(before)
+  },
+)
 
 describe.runIf(hasSoftwareGpu).concurrent('a fault of the GPU', { timeout: 200_000 }, () => {
   test('a lost device is opened again and tried again, then the CPU device stands in', async () => {

@@ -122,6 +122,25 @@ const scenarios = {
     const engine = await createEngine({ ...options, gpu }, { plan: faulty(fault) })
     return watched(engine, async () => ({ first: await outcome(engine.prove(request)) }))
   },
+  /** What a GPU is tuned to, by default, once it was calibrated, in another process, and where that is switched off. */
+  async calibrated() {
+    const spec = { kind: 'webgpu', allowSoftware: true, memoryBytes: 'auto', selfTest: false }
+    const used = async (work, environment = {}) => {
+      const client = await WorkerDeviceClient.start(spec, 'calibrated', { isolation: 'process', environment })
+      const result = await work(client)
+      await client.close()
+      return result
+    }
+    const abort = new AbortController()
+    const [before, aborted, measured] = await used(async (client) => {
+      const started = client.calibrate({ signal: abort.signal })
+      setTimeout(() => abort.abort(new Error('enough')), 300)
+      return [client.info.tuning, await failure(started), await client.calibrate({})]
+    })
+    const later = await used(async (client) => client.info.tuning)
+    const off = await used(async (client) => client.info.tuning, { WGZK_CALIBRATION: 'off' })
+    return { before, aborted, measured, later, off, used: 0 }
+  },
   /** The same, but nothing stands in. */
   async strict(fault) {
     const engine = await createEngine({ ...options, gpu: { ...gpu, fallback: 'never' } }, { plan: faulty(fault) })
