@@ -294,7 +294,8 @@ export class WebGpuDevice implements ProvingDevice {
 
   #jointPlan(shape: CircuitShape): JointPlan | undefined {
     if (this.#plans.has(shape)) return this.#plans.get(shape)?.joint
-    return jointPlan({ ...shape, ...shape.root.totals }, this.gpu.bindingBytes, Number.POSITIVE_INFINITY)
+    const { bits, wide } = shape.root.totals
+    return jointPlan({ ...shape, bits, wide }, this.gpu.bindingBytes, Number.POSITIVE_INFINITY)
   }
 
   async #sumQueries(

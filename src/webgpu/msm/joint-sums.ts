@@ -57,6 +57,7 @@ export const jointSumsBytes = (input: PlanInput): number => multiexpBytes(jointS
 /**
  * @param input of {@link jointInput}, for the queries in their order
  * @returns one sum a query, uncompressed big-endian
+ * @throws {RangeError} it is for other numbers of points
  */
 export async function jointSums(
   gpu: Gpu,
@@ -65,7 +66,9 @@ export async function jointSums(
   run: Run,
   options: PlanOptions = {},
 ): Promise<Uint8Array[]> {
-  const { group, count } = input
+  const { group, count, parts = [count] } = input
+  if (parts.length !== queries.length || parts.some((points, k) => points !== queries[k]?.count))
+    throw new RangeError(`Sums of ${parts} points were planned, not of ${queries.map((query) => query.count)}.`)
   const plan = jointSumsPlan({ ...input, bucketCost: gpu.tuning.bucketCost }, options)
   const [only, ...others] = queries
   if (only !== undefined && others.length === 0) return await sumTile(gpu, plan, only.points, only.scalars, run)
