@@ -1,8 +1,8 @@
 /**
  * `npm start`: two real proofs on this machine, from nothing but this repository.
  *
- * Makes development parameters once, proves a WindowPoSt of two really sealed 2 KiB sectors and a WinningPoSt of a 32 GiB sector,
- * and verifies both as the chain would. Ctrl-C stops it between two units of work.
+ * Makes development parameters once, proves a WindowPoSt of two really sealed 2 KiB sectors and a WinningPoSt of a 32
+ * GiB sector, and verifies both as the chain would. Ctrl-C stops it between two units of work.
  */
 import { readFileSync } from 'node:fs'
 import {

@@ -25,7 +25,8 @@ function tool(script, args) {
 export function build({ clean = false } = {}) {
   if (clean) rmSync(join(root, 'dist'), { recursive: true, force: true })
   const javascript = tool('typescript/bin/tsc', ['-p', 'tsconfig.build.json'])
-  // npm makes a command executable when it first links it, and keeps that link: in this folder it would lead to a new file that is not.
+  // npm makes a command executable when it first links it, and keeps that link: in this folder it would lead to a new
+  // file that is not.
   const command = join(root, 'dist/cli/wgzk.js')
   if (existsSync(command)) chmodSync(command, 0o755)
   const wasm = tool('tsx/dist/cli.mjs', ['src/cpu/assembly/build.ts'])

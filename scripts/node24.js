@@ -3,8 +3,8 @@
  *
  *     node scripts/node24.js      prints the path of its binary
  *
- * It is no development dependency on purpose: its `node` in node_modules/.bin would take the place of the user's own in every
- * npm script. The package has a binary for Linux on x64 only.
+ * It is no development dependency on purpose: its `node` in node_modules/.bin would take the place of the user's own in
+ * every npm script. The package has a binary for Linux on x64 only.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'

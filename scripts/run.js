@@ -1,10 +1,11 @@
 /**
- * Runs a TypeScript file of this repository (an example, a bench, a tool) against `dist/`, building that first where it is
- * missing or older than a source:
+ * Runs a TypeScript file of this repository (an example, a bench, a tool) against `dist/`, building that first where it
+ * is missing or older than a source:
  *
  *     node scripts/run.js FILE [ARGUMENTS…]
  *
- * tsx gets a configuration without the `wgzk` path mapping, so `import 'wgzk'` means the built package, as it does for a user.
+ * tsx gets a configuration without the `wgzk` path mapping, so `import 'wgzk'` means the built package, as it does for
+ * a user.
  */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -28,7 +29,8 @@ const child = spawn(process.execPath, [...nodeFlags(), '--import', 'tsx', join(r
   stdio: 'inherit',
   env: { ...process.env, TSX_TSCONFIG_PATH: join(root, 'tsconfig.run.json') },
 })
-// The terminal sends Ctrl-C to both; the child decides when it is done. A signal sent to this process alone is handed on.
+// The terminal sends Ctrl-C to both; the child decides when it is done. A signal sent to this process alone is handed
+// on.
 process.on('SIGINT', () => {})
 process.on('SIGTERM', () => child.kill('SIGTERM'))
 child.on('error', (error) => {

@@ -56,8 +56,9 @@ export interface CuzkStatus {
 /**
  * Turns `engine.status()` into cuzk's status JSON.
  *
- * What has no counterpart is told by the nearest: a circuit's shape stands under `pce`; what waits for a device counts as provers
- * and aux in flight; shells and pending handles are always 0, since a partition leaves nothing behind on its device.
+ * What has no counterpart is told by the nearest: a circuit's shape stands under `pce`; what waits for a device counts
+ * as provers and aux in flight; shells and pending handles are always 0, since a partition leaves nothing behind on its
+ * device.
  */
 export function toCuzkStatus(status: EngineStatus): CuzkStatus {
   const { memory, synthesis, jobs, gpus, srs, shapes, totals, queue, buffers } = status

@@ -3,8 +3,8 @@
  *
  *     request → validate → queue → reserve → synthesize → prove on a device → assemble → verify → result
  *
- * `#run` reads as this line; what each step does is in the folder of its name. Every promise settles, and what a job held is
- * free again when its work has really stopped.
+ * `#run` reads as this line; what each step does is in the folder of its name. Every promise settles, and what a job
+ * held is free again when its work has really stopped.
  */
 import { type CircuitCapability, capabilities } from './budget/capabilities.ts'
 import type { Input } from './budget/inputs.ts'
@@ -117,7 +117,8 @@ export class Engine implements AsyncDisposable {
    * Makes one proof: queues it, and resolves with its verified bytes.
    * @throws {InvalidRequestError} the request is wrong; `details` says where
    * @throws {UnsupportedProofError} it can't be proved by this version or on this machine
-   * @throws {BudgetExceededError}, {QueueFullError}, {RequestConflictError}, {DeadlineExceededError}, {EngineClosedError}
+   * @throws {BudgetExceededError}, {QueueFullError}, {RequestConflictError}, {DeadlineExceededError},
+   *   {EngineClosedError}
    * @throws {SrsUnavailableError}, {DevelopmentParametersError} its parameters
    * @throws {ProofInvalidError}, {SynthesisError}, {WorkerExitedError} and the errors of devices, after retries
    * @throws `signal.reason` at most 250 ms after the signal aborts
@@ -145,8 +146,8 @@ export class Engine implements AsyncDisposable {
   }
 
   /**
-   * Loads a circuit's parameters onto the devices, as its first proof would. A WinningPoSt circuit then stays loaded, and the
-   * memory of one of its partitions reserved, until the engine is closed.
+   * Loads a circuit's parameters onto the devices, as its first proof would. A WinningPoSt circuit then stays loaded,
+   * and the memory of one of its partitions reserved, until the engine is closed.
    * @throws {InvalidOptionsError} no circuit has that name
    * @throws {UnsupportedProofError}, {BudgetExceededError} it can't be proved by this version or on this machine
    * @throws {QueueFullError} the inputs of jobs in hand leave it no room for now
@@ -184,8 +185,8 @@ export class Engine implements AsyncDisposable {
   }
 
   /**
-   * Which circuits this machine can prove now, on what device, warm or cold, and if not, why. Parameters are those that the folder had when
-   * it was looked at last: when the engine began, and after each call, for the next one.
+   * Which circuits this machine can prove now, on what device, warm or cold, and if not, why. Parameters are those that
+   * the folder had when it was looked at last: when the engine began, and after each call, for the next one.
    */
   capabilities(): readonly CircuitCapability[] {
     if (this.#state !== 'running') return []
@@ -216,9 +217,9 @@ export class Engine implements AsyncDisposable {
   }
 
   /**
-   * New and queued jobs reject with `EngineClosedError`, running ones finish, then every device, thread and byte is freed. With
-   * `force`, or after `timeoutMs`, running jobs are aborted at their next unit of work. A second call returns the same promise,
-   * and may add `force` or a time.
+   * New and queued jobs reject with `EngineClosedError`, running ones finish, then every device, thread and byte is
+   * freed. With `force`, or after `timeoutMs`, running jobs are aborted at their next unit of work. A second call
+   * returns the same promise, and may add `force` or a time.
    */
   close(options: CloseOptions = {}): Promise<void> {
     try {
@@ -314,7 +315,9 @@ export class Engine implements AsyncDisposable {
     return jobResult(job, proved, verifyMs, this.#parts.desk.rates)
   }
 
-  /** What `validateRequest` could not know at once: the content of the vanilla proofs, and whether there are parameters. */
+  /**
+   * What `validateRequest` could not know at once: the content of the vanilla proofs, and whether there are parameters.
+   */
   async #validate(job: Job, request: ValidatedRequest, input: Input): Promise<TakenOver> {
     const { signal } = job
     await orAborted(this.#parts.circuits.find(request.circuitId), signal)

@@ -1,9 +1,9 @@
 /**
- * Every failure that reaches an embedder is a {@link ProverError}: a stable `code`, whether a retry can help, and where the
- * fault is. One subclass a code, so that both `instanceof` and `switch (error.code)` read well.
+ * Every failure that reaches an embedder is a {@link ProverError}: a stable `code`, whether a retry can help, and where
+ * the fault is. One subclass a code, so that both `instanceof` and `switch (error.code)` read well.
  *
- * Errors cross threads as plain objects ({@link toErrorObject}, {@link fromErrorObject}); the brand is a registered symbol,
- * so {@link ProverError.is} also holds for an error made by another copy of this package.
+ * Errors cross threads as plain objects ({@link toErrorObject}, {@link fromErrorObject}); the brand is a registered
+ * symbol, so {@link ProverError.is} also holds for an error made by another copy of this package.
  */
 
 /** Stable identifiers of everything that can go wrong. `docs/errors.md` has cause and remedy of each. */
@@ -136,7 +136,10 @@ export class BudgetExceededError extends ProverError<'ERR_BUDGET_EXCEEDED'> {
   }
 }
 
-/** A parameter file or verifying key is missing, truncated, foreign, or has a wrong digest. Retryable once the file is mended. */
+/**
+ * A parameter file or verifying key is missing, truncated, foreign, or has a wrong digest. Retryable once the file is
+ * mended.
+ */
 export class SrsUnavailableError extends ProverError<'ERR_SRS_UNAVAILABLE'> {
   constructor(message: string, options?: ProverErrorOptions) {
     super('ERR_SRS_UNAVAILABLE', true, message, options)
@@ -221,9 +224,9 @@ export class EngineClosedError extends ProverError<'ERR_ENGINE_CLOSED'> {
 }
 
 /**
- * Any failure as a {@link ProverError}. One without a type is a state that should not be: a fault of this package, of its runtime or
- * of the machine. No code stands for that alone, so it gets that of the place where it showed, a message that says what it is, and
- * the original as its cause.
+ * Any failure as a {@link ProverError}. One without a type is a state that should not be: a fault of this package, of
+ * its runtime or of the machine. No code stands for that alone, so it gets that of the place where it showed, a message
+ * that says what it is, and the original as its cause.
  * @param where before or after a device had the work. @default 'host'
  */
 export function asProverError(error: unknown, where: 'host' | 'device' = 'host'): ProverError {

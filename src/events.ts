@@ -1,8 +1,9 @@
 /**
  * What the engine tells while it works: results, progress and the event map.
  *
- * Events are sent through a private emitter. A listener is the embedder's code: if it throws or rejects, the job it was told
- * about must not fail, so every call is guarded and the failure goes to `error` listeners, and to the log where there are none.
+ * Events are sent through a private emitter. A listener is the embedder's code: if it throws or rejects, the job it was
+ * told about must not fail, so every call is guarded and the failure goes to `error` listeners, and to the log where
+ * there are none.
  */
 import { type Channel, channel } from 'node:diagnostics_channel'
 import { EventEmitter } from 'eventemitter3'
@@ -120,8 +121,8 @@ export interface EngineEvents {
   /** A device's result failed verification, or a device found fault with a sound input: no proof was returned. */
   verifyFailed: (event: { readonly job: JobRef; readonly index: number; readonly gpu: number }) => void
   /**
-   * A proof that did not hold was made anew: what that says of the cause. The device (`gpu`) that made the first one, or its memory, is
-   * suspect where the parameters are sound.
+   * A proof that did not hold was made anew: what that says of the cause. The device (`gpu`) that made the first one,
+   * or its memory, is suspect where the parameters are sound.
    */
   diagnosed: (event: { readonly job: JobRef; readonly index: number } & Diagnosis) => void
   /** What works on this partition made no progress within the stall time, and is ended. */
@@ -188,8 +189,8 @@ export type EventPayload<E extends EventName> = Parameters<EngineEvents[E]>
 type AnyListener = (payload?: unknown) => unknown
 
 /**
- * The engine's private emitter. Listeners run in order of registration, each guarded; then subscribers of the event's diagnostics
- * channel: what one throws does not come here, Node makes an uncaught exception of it.
+ * The engine's private emitter. Listeners run in order of registration, each guarded; then subscribers of the event's
+ * diagnostics channel: what one throws does not come here, Node makes an uncaught exception of it.
  */
 export class GuardedEmitter {
   readonly #listeners = new EventEmitter<EventName>()

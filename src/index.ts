@@ -17,7 +17,8 @@
  * })
  * ```
  *
- * Every proof is verified before it is returned; every failure is a `ProverError` with a stable `code`, or `signal.reason`.
+ * Every proof is verified before it is returned; every failure is a `ProverError` with a stable `code`, or
+ * `signal.reason`.
  *
  * @module
  */

@@ -27,7 +27,9 @@ export const silentLogger: Logger = {
   child: () => silentLogger,
 }
 
-/** The caller's logger, made harmless: what it throws or rejects with is dropped, since nowhere is left to tell of it. */
+/**
+ * The caller's logger, made harmless: what it throws or rejects with is dropped, since nowhere is left to tell of it.
+ */
 export function guardedLogger(logger: Logger): Logger {
   const guard =
     (level: 'trace' | 'debug' | 'info' | 'warn' | 'error'): LogFn =>

@@ -9,7 +9,11 @@ export interface MemoryOptions {
   totalBytes?: number | 'auto' | undefined
   /** @default the smaller of 5 GiB and a quarter of the machine */
   safetyMarginBytes?: number | undefined
-  /** A cache entry idle for less than this stays, unless the first waiter outranks its last user or nothing is in flight. @default 300_000 */
+  /**
+   * A cache entry idle for less than this stays, unless the first waiter outranks its last user or nothing is in
+   * flight.
+   * @default 300_000
+   */
   evictionMinIdleMs?: number | undefined
 }
 
@@ -23,20 +27,34 @@ export interface SynthesisOptions {
 export interface GpuSelector {
   /** Substring of the adapter's device name. */
   adapter?: string | undefined
-  /** Which of several adapters that match, from 0; of identical ones a thread can have the first only. @default the first free one */
+  /**
+   * Which of several adapters that match, from 0; of identical ones a thread can have the first only.
+   * @default the first free one
+   */
   ordinal?: number | undefined
 }
 
 export interface GpuOptions {
   /** 'auto': every hardware GPU, else the CPU device. 'cpu': the CPU device only. @default 'auto' */
   devices?: 'auto' | 'cpu' | readonly GpuSelector[] | undefined
-  /** 'auto', 'process': a child process for each GPU, whose driver then can't end this process. 'thread': a thread of this one. @default 'auto' */
+  /**
+   * 'auto', 'process': a child process for each GPU, whose driver then can't end this process. 'thread': a thread of
+   * this one.
+   * @default 'auto'
+   */
   isolation?: 'auto' | 'thread' | 'process' | undefined
   /** Accept software adapters (SwiftShader, llvmpipe): for tests. @default false */
   allowSoftware?: boolean | undefined
-  /** Device memory the engine may use on each device. 'auto': as much as the driver gives; what is kept there is planned for 85 % of the card, where its driver says how much that is, else for 1 GiB of points. @default 'auto' */
+  /**
+   * Device memory the engine may use on each device. 'auto': as much as the driver gives; what is kept there is planned
+   * for 85 % of the card, where its driver says how much that is, else for 1 GiB of points.
+   * @default 'auto'
+   */
   memoryBytes?: number | 'auto' | undefined
-  /** What happens when no GPU can do a partition: the CPU device where it can, with an event, or the error. @default 'cpu' */
+  /**
+   * What happens when no GPU can do a partition: the CPU device where it can, with an event, or the error.
+   * @default 'cpu'
+   */
   fallback?: 'cpu' | 'never' | undefined
   /** Limits asked for when a GPU is opened. @default what the adapter offers */
   requiredLimits?: Readonly<Record<string, number>> | undefined
@@ -45,12 +63,19 @@ export interface GpuOptions {
 export interface CpuOptions {
   /** Threads of the CPU device. @default 'auto': availableParallelism() */
   threads?: number | 'auto' | undefined
-  /** 'auto': use it where the runtime has it and fma is exact. 'enable': also set the V8 flag that Node 20 needs (process-wide). @default 'auto' */
+  /**
+   * 'auto': use it where the runtime has it and fma is exact. 'enable': also set the V8 flag that Node 20 needs
+   * (process-wide).
+   * @default 'auto'
+   */
   relaxedSimd?: 'auto' | 'enable' | 'never' | undefined
 }
 
 export interface EngineOptions {
-  /** Folder with the `v28-*.params` and `.vk` files. @default process.env.FIL_PROOFS_PARAMETER_CACHE, else /var/tmp/filecoin-proof-parameters */
+  /**
+   * Folder with the `v28-*.params` and `.vk` files.
+   * @default process.env.FIL_PROOFS_PARAMETER_CACHE, else /var/tmp/filecoin-proof-parameters
+   */
   parameterCache?: string | URL | undefined
   /** Accept development parameters (known toxic waste: proofs are worthless on a real network). @default false */
   allowDevelopmentParameters?: boolean | undefined
@@ -59,9 +84,9 @@ export interface EngineOptions {
   gpu?: GpuOptions | undefined
   cpu?: CpuOptions | undefined
   /**
-   * Jobs that may wait, from the call of `prove` to their first reservation: past that `prove` rejects with `QueueFullError`. A job that
-   * would begin at once (nothing of its rank waits, a device or its lookahead is free, its memory is there) is accepted in any case: 0
-   * means that nothing may wait.
+   * Jobs that may wait, from the call of `prove` to their first reservation: past that `prove` rejects with
+   * `QueueFullError`. A job that would begin at once (nothing of its rank waits, a device or its lookahead is free, its
+   * memory is there) is accepted in any case: 0 means that nothing may wait.
    * @default Infinity
    */
   maxQueued?: number | undefined
@@ -255,7 +280,9 @@ export function resolveSignal(options: AbortOptions | undefined): AbortSignal | 
   })
 }
 
-/** Options are the caller's objects: to read a field may run a getter or a proxy's trap, and that may throw anything. */
+/**
+ * Options are the caller's objects: to read a field may run a getter or a proxy's trap, and that may throw anything.
+ */
 function reading<T>(read: () => T): T {
   try {
     return read()

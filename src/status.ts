@@ -28,7 +28,10 @@ export interface EngineStatus {
   readonly gpus: readonly DeviceRow[]
   /** Circuit shapes held. */
   readonly shapes: readonly { readonly circuitId: CircuitId; readonly bytes: number }[]
-  /** Bytes between phases: witnesses waiting for a device; buffers that GPUs keep for what crosses to them, as of their last batches. */
+  /**
+   * Bytes between phases: witnesses waiting for a device; buffers that GPUs keep for what crosses to them, as of their
+   * last batches.
+   */
   readonly buffers: { readonly witnesses: number; readonly witnessBytes: number; readonly stagingBytes: number }
   readonly srs: readonly {
     readonly circuitId: CircuitId

@@ -10,7 +10,10 @@ import { statementOf } from './request/statement.ts'
 import { locateParameters } from './srs/locate-parameters.ts'
 
 export interface VerifyProofOptions {
-  /** Folder with the verifying keys. @default process.env.FIL_PROOFS_PARAMETER_CACHE, else /var/tmp/filecoin-proof-parameters */
+  /**
+   * Folder with the verifying keys.
+   * @default process.env.FIL_PROOFS_PARAMETER_CACHE, else /var/tmp/filecoin-proof-parameters
+   */
   readonly parameterCache?: string | URL | undefined
   /** Accept a development key where the published files are absent. @default false */
   readonly allowDevelopmentParameters?: boolean | undefined
@@ -24,10 +27,12 @@ const keys = new Map<string, VerifyingKey>()
 const MOST_KEYS = 20
 
 /**
- * Checks a proof against public data, all partitions at once, as the chain does. No engine is needed, and of the parameters only
- * the `.vk` file: a machine that proves nothing needs no `.params`. Takes 15 to 40 ms of the calling thread, about 200 ms for the 25,839 inputs of a 32 GiB WindowPoSt.
+ * Checks a proof against public data, all partitions at once, as the chain does. No engine is needed, and of the
+ * parameters only the `.vk` file: a machine that proves nothing needs no `.params`. Takes 15 to 40 ms of the calling
+ * thread, about 200 ms for the 25,839 inputs of a 32 GiB WindowPoSt.
  *
- * @param statement what is proven: a request, whose public inputs are derived as the chain derives them, or what `statementOf` gave
+ * @param statement what is proven: a request, whose public inputs are derived as the chain derives them, or what
+ *   `statementOf` gave
  * @param proof 192 bytes a partition. Bytes that are no proof at all give false
  * @throws {InvalidOptionsError} an option is misspelt or of the wrong kind
  * @throws {InvalidRequestError} the statement is malformed, or its public inputs don't fit the circuit

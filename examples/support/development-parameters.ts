@@ -13,8 +13,8 @@ export function haveDevelopmentParameters(circuitId: CircuitId): boolean {
 }
 
 /**
- * Makes development parameters where there are none yet. Whoever makes parameters can forge proofs for them, so these serve
- * examples and tests only.
+ * Makes development parameters where there are none yet. Whoever makes parameters can forge proofs for them, so these
+ * serve examples and tests only.
  * @returns the folder they are in
  */
 export async function developmentParameters(

@@ -1,11 +1,14 @@
 /**
- * Sizes of the circuits that can be proved, for decisions that must be made before a shape is built (building one takes up to
- * 0.2 s). A test compares them with the shapes.
+ * Sizes of the circuits that can be proved, for decisions that must be made before a shape is built (building one takes
+ * up to 0.2 s). A test compares them with the shapes.
  */
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import type { CircuitShape } from '../circuit/shape.ts'
 
-/** What the layout of the parameters follows from, and what travels of a witness. The density has no bits here, only counts. */
+/**
+ * What the layout of the parameters follows from, and what travels of a witness. The density has no bits here, only
+ * counts.
+ */
 export interface CircuitSize extends Pick<CircuitShape, 'constraints' | 'inputs' | 'aux' | 'log2Domain' | 'density'> {
   /** Aux variables that travel as one bit each. */
   readonly bits: number

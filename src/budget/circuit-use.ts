@@ -1,6 +1,6 @@
 /**
- * One partition's use of its circuit, from its turn to its end: what both need of the budget, the circuit's parameters, and the memory that
- * a preload may have kept for it.
+ * One partition's use of its circuit, from its turn to its end: what both need of the budget, the circuit's parameters,
+ * and the memory that a preload may have kept for it.
  */
 import type { ParametersLocation, ReadRun } from '../params/parameters-location.ts'
 import type { SrsLease, SrsResource } from '../srs/srs-store.ts'

@@ -21,8 +21,8 @@ export function machineMemory(): MachineMemory {
 /**
  * The engine's whole budget.
  *
- * What stays outside it: the host's own heap, the code of the threads (about 40 MB each) and the page cache that makes a second
- * pass over a parameter file fast. 5 GiB covers them on servers; on small machines a quarter has to do.
+ * What stays outside it: the host's own heap, the code of the threads (about 40 MB each) and the page cache that makes
+ * a second pass over a parameter file fast. 5 GiB covers them on servers; on small machines a quarter has to do.
  * @throws {RangeError} the margin leaves nothing.
  */
 export function budgetBytes(

@@ -9,7 +9,10 @@ const SCALAR_BYTES = 32
 /** All that 32-bit addresses reach. */
 const CPU_MEMORY_BYTES: number = 2 ** 32
 
-/** More partitions in one pass over streamed points save little: a sixteenth of a pass is left to each. Kept points need no pass. */
+/**
+ * More partitions in one pass over streamed points save little: a sixteenth of a pass is left to each. Kept points need
+ * no pass.
+ */
 const MOST_IN_ONE_PASS = 16
 
 /**

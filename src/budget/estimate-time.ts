@@ -12,7 +12,10 @@ export interface TimeEstimate {
   readonly partitions: number
   /** All partitions on one device, with the points in its memory. */
   readonly proofMs: number
-  /** Importing the points once: before the first proof where they stay on the device, with every partition where they don't. */
+  /**
+   * Importing the points once: before the first proof where they stay on the device, with every partition where they
+   * don't.
+   */
   readonly importMs: number
 }
 
@@ -23,8 +26,9 @@ export interface TimeEstimate {
  *               + 2^d · quotient · d / d₀                     a transform of 2^d elements has d levels; measured at d₀
  *               + Σ over h, l, a, b_g1, b_g2 of (sum of no points + points · ((1 − β) · sum + β · bit))
  *
- * β is the share of bits among the scalars: 0 for the coefficients h, else that of the aux variables. A sum over more points than were
- * measured costs a little less a point, since its windows are wider, and variables that the device derives cost a little more than a row.
+ * β is the share of bits among the scalars: 0 for the coefficients h, else that of the aux variables. A sum over more
+ * points than were measured costs a little less a point, since its windows are wider, and variables that the device
+ * derives cost a little more than a row.
  */
 export function estimateTime(circuitId: CircuitId, size: CircuitSize, rates: DeviceRates): TimeEstimate {
   const { constraints, log2Domain, bits, wide, aux } = size

@@ -8,12 +8,15 @@ const SCALAR_BYTES = 32
 /** Memory of the WebAssembly device is 32-bit: kept points of one circuit may take a quarter of it. */
 const MOST_KEPT_BYTES: number = 2 ** 30
 
-/** The ring of staging buffers (4 of 16 MiB) that parameters and witnesses pass through, and what a driver takes beside its code. */
+/**
+ * The ring of staging buffers (4 of 16 MiB) that parameters and witnesses pass through, and what a driver takes beside
+ * its code.
+ */
 const GPU_HOST_BYTES: number = 128 * 2 ** 20
 
 /**
- * What a synthesis worker allocates beside the witness: groups of nodes for the hasher, digests, garbage that waits for its collector.
- * Measured 0.1 to 1 MiB for partitions of all kinds.
+ * What a synthesis worker allocates beside the witness: groups of nodes for the hasher, digests, garbage that waits for
+ * its collector. Measured 0.1 to 1 MiB for partitions of all kinds.
  */
 const SYNTHESIS_BYTES: number = 2 * 2 ** 20
 
@@ -34,7 +37,9 @@ export interface CircuitEstimate {
   readonly sentBytes: number
   /** Per partition until its quotient is there: vectors that the device frees then. */
   readonly quotientBytes: number
-  /** Per partition until its proof is there, since the device may fail and another need it: the witness as it was made. */
+  /**
+   * Per partition until its proof is there, since the device may fail and another need it: the witness as it was made.
+   */
   readonly witnessBytes: number
   /** Per partition until its proof is there: what else the device allocates. */
   readonly deviceBytes: number
@@ -42,7 +47,10 @@ export interface CircuitEstimate {
   readonly residentBytes: number
   /** Part of `residentBytes`: the kept points, 0 where they are streamed or kept in a GPU's own memory. */
   readonly pointBytes: number
-  /** Points are kept if they take at most a quarter of the budget and a partition still fits beside them; on a GPU as far as its memory goes. */
+  /**
+   * Points are kept if they take at most a quarter of the budget and a partition still fits beside them; on a GPU as
+   * far as its memory goes.
+   */
   readonly keepPoints: boolean
 }
 
@@ -66,7 +74,9 @@ export function neededBytes(estimate: CircuitEstimate): number {
   return partitionBytes(estimate) + estimate.residentBytes
 }
 
-/** Assignment, rows and points are in the device's own memory: the host has the witness, and parameters on their way. */
+/**
+ * Assignment, rows and points are in the device's own memory: the host has the witness, and parameters on their way.
+ */
 function estimateOnGpu(size: CircuitSize): CircuitEstimate {
   return {
     synthesisBytes: SYNTHESIS_BYTES,
@@ -83,7 +93,10 @@ function estimateOnGpu(size: CircuitSize): CircuitEstimate {
 const witnessBytes = ({ inputs, wide, bits }: CircuitSize): number =>
   SCALAR_BYTES * (inputs + wide) + Math.ceil(bits / 64) * 8
 
-/** Two density bits an aux variable, beside templates: those are in the host's memory too, in arrays about as large as their image. */
+/**
+ * Two density bits an aux variable, beside templates: those are in the host's memory too, in arrays about as large as
+ * their image.
+ */
 const shapeBytes = (size: CircuitSize): number => shapeImageBytes(size) + Math.ceil(size.aux / 4)
 
 function estimate(size: CircuitSize, { threads }: Machine, keepPoints: boolean): CircuitEstimate {

@@ -1,4 +1,7 @@
-/** Which circuits can never fit the memory that GPUs have of their own, and why. What is given out of it and when is the device's affair. */
+/**
+ * Which circuits can never fit the memory that GPUs have of their own, and why. What is given out of it and when is the
+ * device's affair.
+ */
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import type { DeviceInfo } from '../device/device-spec.ts'
 import { BudgetExceededError } from '../errors.ts'

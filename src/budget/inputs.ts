@@ -1,10 +1,11 @@
 /**
- * The vanilla proofs of jobs in hand. A job holds one copy of its input from its checks to its end, and that copy is counted like
- * everything else.
+ * The vanilla proofs of jobs in hand. A job holds one copy of its input from its checks to its end, and that copy is
+ * counted like everything else.
  *
- * An input is served ahead of all that waits for memory: a job must not wait for others' partitions before it is even looked at. What
- * keeps inputs from filling the budget is the bound at the door. A job is taken on only if the inputs of all in hand, with what is
- * preloaded, leave room for the largest partition that any of them needs; so the first in line always gets its memory in the end.
+ * An input is served ahead of all that waits for memory: a job must not wait for others' partitions before it is even
+ * looked at. What keeps inputs from filling the budget is the bound at the door. A job is taken on only if the inputs
+ * of all in hand, with what is preloaded, leave room for the largest partition that any of them needs; so the first in
+ * line always gets its memory in the end.
  */
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import { BudgetExceededError, QueueFullError } from '../errors.ts'

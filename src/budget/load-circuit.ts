@@ -39,8 +39,8 @@ export async function loadOnto(
 }
 
 /**
- * Loads onto several devices at once; `run` gets the share of the slowest. The first that fails stops the others: what they have loaded by
- * then nobody would give up.
+ * Loads onto several devices at once; `run` gets the share of the slowest. The first that fails stops the others: what
+ * they have loaded by then nobody would give up.
  * @param load loads onto one
  * @throws what the first failed with, or `run.signal.reason`, when all have stopped
  */

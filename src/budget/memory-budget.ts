@@ -1,24 +1,31 @@
 /**
  * One number that all memory is taken from before it is allocated.
  *
- * - A reservation is granted whole or not at all; who needs a working set and parameters asks for the sum. Nobody waits for one
- *   while holding the other, so two jobs can't block each other.
- * - Waiters are served by rank, first come first served within one. Nothing passes the first waiter, however small it is:
- *   otherwise a stream of small requests would starve a large one. Only inputs of jobs go ahead, since they are bounded (`inputs.ts`).
+ * - A reservation is granted whole or not at all; who needs a working set and parameters asks for the sum. Nobody waits
+ *   for one while holding the other, so two jobs can't block each other.
+ * - Waiters are served by rank, first come first served within one. Nothing passes the first waiter, however small it
+ *   is: otherwise a stream of small requests would starve a large one. Only inputs of jobs go ahead, since they are
+ *   bounded (`inputs.ts`).
  * - What could not even fit into an empty budget is refused at once.
- * - A reservation shrinks when a phase ends and is released when the work has really stopped. Releasing more than is held
- *   throws: it is a bug that would let the machine run out of memory later.
+ * - A reservation shrinks when a phase ends and is released when the work has really stopped. Releasing more than is
+ *   held throws: it is a bug that would let the machine run out of memory later.
  */
 import { BudgetExceededError } from '../errors.ts'
 
 export interface ReserveOptions {
   /** The waiter's place: greater is served first. Read anew at each grant, so that a rank may rise while it waits. */
   readonly rank?: (() => number) | undefined
-  /** Served before all that are not, whatever their rank: for what is bounded by other means, or it would starve the rest. */
+  /**
+   * Served before all that are not, whatever their rank: for what is bounded by other means, or it would starve the
+   * rest.
+   */
   readonly ahead?: boolean | undefined
   /** Gives the wait up: the call rejects with `signal.reason`. */
   readonly signal?: AbortSignal | undefined
-  /** Why the request can never be granted, if that came to be so; asked before it waits and by {@link MemoryBudget.refuseHopeless}. */
+  /**
+   * Why the request can never be granted, if that came to be so; asked before it waits and by
+   * {@link MemoryBudget.refuseHopeless}.
+   */
   readonly hopeless?: (() => Error | undefined) | undefined
   /** Called once if the request has to wait. */
   readonly onWait?: (() => void) | undefined

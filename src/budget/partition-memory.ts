@@ -41,8 +41,8 @@ export class PartitionMemory implements Disposable {
   }
 
   /**
-   * For another try on a device, which needs again what the first one freed. It is not waited for: who waits for memory while holding some
-   * can block others that do the same.
+   * For another try on a device, which needs again what the first one freed. It is not waited for: who waits for memory
+   * while holding some can block others that do the same.
    * @returns whether it was there
    */
   takeBack(): boolean {

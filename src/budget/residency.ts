@@ -1,9 +1,10 @@
 /**
  * What devices keep of a circuit between jobs (its shape, imported points), as the budget sees it.
  *
- * An entry's bytes are reserved together with the first partition's working set and stay reserved when that ends. When the first
- * waiter lacks memory, entries that nobody uses are given up, the least recently used first; one that was idle for less than
- * `minIdleMs` only if the waiter outranks its last user or nothing is in flight. Kept entries (a preloaded WinningPoSt's) stay.
+ * An entry's bytes are reserved together with the first partition's working set and stay reserved when that ends. When
+ * the first waiter lacks memory, entries that nobody uses are given up, the least recently used first; one that was
+ * idle for less than `minIdleMs` only if the waiter outranks its last user or nothing is in flight. Kept entries (a
+ * preloaded WinningPoSt's) stay.
  */
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import type { MemoryBudget, Reservation } from './memory-budget.ts'
@@ -41,7 +42,10 @@ export interface ResidentRow {
 export interface ResidentUse extends Disposable {
   /** What is missing at this moment, to be reserved with the working set: 0 if the entry is there. */
   readonly missingBytes: () => number
-  /** Begins the use; takes the missing bytes out of the reservation. To be called at the moment of the grant, or two may bring them. */
+  /**
+   * Begins the use; takes the missing bytes out of the reservation. To be called at the moment of the grant, or two may
+   * bring them.
+   */
   settle(memory: Reservation): void
 }
 
@@ -56,8 +60,8 @@ export class Residency {
   }
 
   /**
-   * Prepares a use of a circuit's entry. Who merely waits does not hold it: else an entry could be kept from being given up by
-   * those who wait behind the one that needs its memory.
+   * Prepares a use of a circuit's entry. Who merely waits does not hold it: else an entry could be kept from being
+   * given up by those who wait behind the one that needs its memory.
    * @param bytes of the whole entry, where it has to be made
    */
   use(circuitId: CircuitId, bytes: number, rank: () => number): ResidentUse {
@@ -105,7 +109,10 @@ export class Residency {
     else if (this.#options.budget.waiting > 0) this.#options.budget.recheck()
   }
 
-  /** Forgets a circuit that is not on the devices any more, unless somebody uses it, or it is kept: then its memory is for the next load. */
+  /**
+   * Forgets a circuit that is not on the devices any more, unless somebody uses it, or it is kept: then its memory is
+   * for the next load.
+   */
   forget(circuitId: CircuitId): void {
     const entry = this.#entries.get(circuitId)
     if (entry !== undefined && entry.users === 0 && !entry.kept && !entry.evicting) this.#drop(entry)

@@ -42,7 +42,9 @@ export function countBits(words: Uint32Array): number {
 /** Words for some bits, padded to a multiple of 8 bytes as a {@link BitArray} is. */
 export const paddedWordsFor = (bits: number): number => 2 * Math.ceil(bits / 64)
 
-/** The same memory as bytes, least significant bit first: words are little-endian on every machine that Node runs on. */
+/**
+ * The same memory as bytes, least significant bit first: words are little-endian on every machine that Node runs on.
+ */
 export function asBitArray(words: Uint32Array): BitArray {
   return new Uint8Array(words.buffer, words.byteOffset, words.byteLength)
 }

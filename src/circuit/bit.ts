@@ -1,4 +1,6 @@
-/** Booleans of a circuit as wrappers around variables: negation and constants cost nothing (`Boolean` in bellpepper). */
+/**
+ * Booleans of a circuit as wrappers around variables: negation and constants cost nothing (`Boolean` in bellpepper).
+ */
 import type { LinearCombination } from './linear-combination.ts'
 import { ONE, type Variable } from './shape.ts'
 

@@ -9,7 +9,8 @@ import { synthesizeSnap } from './snap/snap-circuit.ts'
 import { snapParameters } from './snap/snap-parameters.ts'
 
 /**
- * Records a circuit: a fraction of a second for every size. Shapes are not kept here; whoever needs one often should share it.
+ * Records a circuit: a fraction of a second for every size. Shapes are not kept here; whoever needs one often should
+ * share it.
  */
 export function circuitShape(circuitId: CircuitId): CircuitShape {
   const { family, size } = parseCircuitId(circuitId)

@@ -1,9 +1,9 @@
 /**
  * Recording circuits as nested templates (see `shape.ts`).
  *
- * A gadget is a function that allocates variables and enforces rows on a {@link ConstraintSystem}. {@link ConstraintSystem.template}
- * runs a gadget once for each form of its operands, on local wires, and afterwards only counts: so a circuit of 125 million rows
- * is recorded in the time of the few thousand that differ.
+ * A gadget is a function that allocates variables and enforces rows on a {@link ConstraintSystem}.
+ * {@link ConstraintSystem.template} runs a gadget once for each form of its operands, on local wires, and afterwards
+ * only counts: so a circuit of 125 million rows is recorded in the time of the few thousand that differ.
  */
 
 import { FR_MODULUS, frReduce } from '../field/fr.ts'
@@ -51,8 +51,8 @@ interface Recording {
 class Registry {
   readonly coefficients: bigint[] = []
   /**
-   * Numbers of coefficients as they come, reduced or not, under their nearest double: V8 hashes a bigint by its lowest 64 bits,
-   * which most powers of two have in common.
+   * Numbers of coefficients as they come, reduced or not, under their nearest double: V8 hashes a bigint by its lowest
+   * 64 bits, which most powers of two have in common.
    */
   readonly #numbers = new Map<number, { readonly coefficient: bigint; readonly number: number }[]>()
   readonly #recordings = new Map<string, Recording>()
@@ -189,9 +189,9 @@ export class ConstraintSystem {
   }
 
   /**
-   * Uses a gadget as a template. The body runs only if this circuit has not yet recorded the name with operands of this form:
-   * which of them are the same variable (their terms merge), which bits are negated, which are constants. So the body must depend
-   * on nothing but its name and the form.
+   * Uses a gadget as a template. The body runs only if this circuit has not yet recorded the name with operands of this
+   * form: which of them are the same variable (their terms merge), which bits are negated, which are constants. So the
+   * body must depend on nothing but its name and the form.
    * @param poseidon marks a Poseidon permutation, see {@link Template.poseidon}
    * @returns the body's results, as variables of this constraint system
    */

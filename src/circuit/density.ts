@@ -15,7 +15,8 @@ interface Occurrence {
 }
 
 /**
- * Densities of a whole circuit. Takes time in proportion to its aux variables divided by 32, plus the rows of its templates.
+ * Densities of a whole circuit. Takes time in proportion to its aux variables divided by 32, plus the rows of its
+ * templates.
  * @throws {Error} a public input other than ONE occurs in B: the layout of parameters relies on the contrary
  */
 export function circuitDensity(root: Template): CircuitShape['density'] {
@@ -107,7 +108,8 @@ function countNonzeros(template: Template, known: Map<Template, Nonzeros>): Nonz
   }
   for (const step of template.steps) {
     if (step.kind !== 'child') continue
-    // Operands that are the same variable share a wire, so terms never merge when wires are resolved and counts just add up.
+    // Operands that are the same variable share a wire, so terms never merge when wires are resolved and counts just
+    // add up.
     const child = countNonzeros(step.template, known)
     a += child.a
     b += child.b

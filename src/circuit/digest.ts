@@ -1,14 +1,18 @@
 /**
- * Digest of a circuit, as `TestConstraintSystem::hash` of bellpepper-core makes it: BLAKE2s-256 over the counts of inputs, aux and
- * constraints (u64 big-endian), then every row. A row is A, B and C; a linear combination is its count of nonzero terms (u64 big-endian),
- * then for each term, inputs first, by rising index: `I` or `A`, the index (u64 big-endian), the coefficient (32 bytes big-endian).
+ * Digest of a circuit, as `TestConstraintSystem::hash` of bellpepper-core makes it: BLAKE2s-256 over the counts of
+ * inputs, aux and constraints (u64 big-endian), then every row. A row is A, B and C; a linear combination is its count
+ * of nonzero terms (u64 big-endian), then for each term, inputs first, by rising index: `I` or `A`, the index (u64
+ * big-endian), the coefficient (32 bytes big-endian).
  */
 import { frToBytes } from '../field/fr.ts'
 import { shapeStatistics } from './density.ts'
 import { type CircuitShape, type CoefficientTable, INPUT, KIND_MASK, NUMBER_MASK } from './shape.ts'
 import { locateRow, type Row, type Terms, walkRows } from './walk-rows.ts'
 
-/** What hashes the rows of a circuit: the walker of this file with any BLAKE2s, or an engine that walks templates by itself. */
+/**
+ * What hashes the rows of a circuit: the walker of this file with any BLAKE2s, or an engine that walks templates by
+ * itself.
+ */
 export interface RowHasher {
   /**
    * @param header goes before the rows into `hash`, but not into the other digests

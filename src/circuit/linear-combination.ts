@@ -1,8 +1,8 @@
 import { ONE, type Variable } from './shape.ts'
 
 /**
- * A sum of variables times coefficients under construction. Terms of the same variable merge. Coefficients are exact integers,
- * reduced only when a row is recorded; terms that are 0 by then vanish.
+ * A sum of variables times coefficients under construction. Terms of the same variable merge. Coefficients are exact
+ * integers, reduced only when a row is recorded; terms that are 0 by then vanish.
  */
 export class LinearCombination {
   readonly #terms = new Map<Variable, bigint>()

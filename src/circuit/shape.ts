@@ -1,14 +1,14 @@
 /**
  * What a circuit is, without any value: nested templates.
  *
- * A template is recorded once and used many times. Its rows speak of *local* variables: the constant ONE, its wires (outer
- * variables that it reads), its aux variables and its public inputs, both numbered from 0 in order of allocation, those of
- * nested templates included (a child's variables are a contiguous range of its parent's). An instance fixes where the three
- * ranges (aux, inputs, rows) begin and what the wires are; so 130 million rows are a few hundred thousand instances, and those
- * are a tree of a few dozen templates.
+ * A template is recorded once and used many times. Its rows speak of *local* variables: the constant ONE, its wires
+ * (outer variables that it reads), its aux variables and its public inputs, both numbered from 0 in order of
+ * allocation, those of nested templates included (a child's variables are a contiguous range of its parent's). An
+ * instance fixes where the three ranges (aux, inputs, rows) begin and what the wires are; so 130 million rows are a few
+ * hundred thousand instances, and those are a tree of a few dozen templates.
  *
- * The root of a circuit has no wires; its local numbers are the circuit's own, except that the circuit's input 0 is ONE and
- * the root's input k is the circuit's input k + 1.
+ * The root of a circuit has no wires; its local numbers are the circuit's own, except that the circuit's input 0 is ONE
+ * and the root's input k is the circuit's input k + 1.
  */
 import type { CircuitId } from './circuit-id.ts'
 
@@ -32,16 +32,17 @@ export const inputVariable = (index: number): Variable => (INPUT | index) >>> 0
  * How the value of an aux variable reaches a device.
  * - `bit`: one bit of the witness' bit array (the value is 0 or 1, fixed by the circuit);
  * - `wide`: a full scalar in the witness' list;
- * - `derived`: not sent; the row that names it in {@link RowMatrix.defines} computes it from variables that come before.
+ * - `derived`: not sent; the row that names it in {@link RowMatrix.defines} computes it from variables that come
+ *   before.
  */
 export type AuxClass = 'bit' | 'wide' | 'derived'
 
 /**
- * Sparse rows of a template's own constraints (those of nested templates are not in it). Row r has three linear combinations
- * A, B, C, numbers 3r, 3r+1, 3r+2; linear combination i has the terms `termStart[i]` up to `termStart[i + 1]`. No two terms
- * of one linear combination name the same local variable and no coefficient is zero. Terms are in the order ONE, inputs, wires,
- * aux, each by rising number: since a wire's variable is older than all of the template's own, only the wires may have to be
- * sorted again (inputs before aux) once they are resolved.
+ * Sparse rows of a template's own constraints (those of nested templates are not in it). Row r has three linear
+ * combinations A, B, C, numbers 3r, 3r+1, 3r+2; linear combination i has the terms `termStart[i]` up to
+ * `termStart[i + 1]`. No two terms of one linear combination name the same local variable and no coefficient is zero.
+ * Terms are in the order ONE, inputs, wires, aux, each by rising number: since a wire's variable is older than all of
+ * the template's own, only the wires may have to be sorted again (inputs before aux) once they are resolved.
  */
 export interface RowMatrix {
   readonly rows: number
@@ -51,11 +52,14 @@ export interface RowMatrix {
   /** Numbers in the circuit's coefficient table. */
   readonly termCoefficient: Uint32Array
   /**
-   * Per row: local number of the derived aux variable that the row defines, or 0xffff_ffff. Such a variable occurs in the
-   * row's C only, with coefficient 1 or −1: v = ±(A·B − rest of C). Rows define in an order in which everything they read is known.
+   * Per row: local number of the derived aux variable that the row defines, or 0xffff_ffff. Such a variable occurs in
+   * the row's C only, with coefficient 1 or −1: v = ±(A·B − rest of C). Rows define in an order in which everything
+   * they read is known.
    */
   readonly defines: Uint32Array
-  /** Per row: how many of the template's aux variables (nested ones included) are allocated when the row is enforced. */
+  /**
+   * Per row: how many of the template's aux variables (nested ones included) are allocated when the row is enforced.
+   */
   readonly auxBefore: Uint32Array
   /** The same for its public inputs. */
   readonly inputsBefore: Uint32Array
@@ -63,7 +67,10 @@ export interface RowMatrix {
 
 export const DEFINES_NOTHING = 0xffff_ffff
 
-/** One step of a template, in order of synthesis. Between two children the order of aux, input and row steps is immaterial. */
+/**
+ * One step of a template, in order of synthesis. Between two children the order of aux, input and row steps is
+ * immaterial.
+ */
 export type Step =
   | { readonly kind: 'aux'; readonly class: AuxClass; readonly count: number }
   | { readonly kind: 'input'; readonly count: number }
@@ -91,7 +98,8 @@ export interface Template {
   readonly totals: TemplateTotals
   /**
    * Set where all aux variables have a faster witness program than row-by-row definition: a Poseidon permutation in the
-   * order in which its rows allocate them (neptune's `PoseidonCircuit`). `domainTag` is element 0 of the state; the wires are the preimage.
+   * order in which its rows allocate them (neptune's `PoseidonCircuit`). `domainTag` is element 0 of the state; the
+   * wires are the preimage.
    */
   readonly poseidon?: { readonly arity: number; readonly domainTag: bigint }
 }

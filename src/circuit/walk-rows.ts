@@ -1,6 +1,6 @@
 /**
- * Walks a circuit row by row, with the circuit's own variables: the reference for the engines that walk templates by themselves.
- * Good for circuits of up to some millions of rows.
+ * Walks a circuit row by row, with the circuit's own variables: the reference for the engines that walk templates by
+ * themselves. Good for circuits of up to some millions of rows.
  */
 import {
   AUX,
@@ -15,7 +15,10 @@ import {
   WIRE,
 } from './shape.ts'
 
-/** A linear combination in a buffer that is used again for the next row. Inputs come first, then aux, each by rising number. */
+/**
+ * A linear combination in a buffer that is used again for the next row. Inputs come first, then aux, each by rising
+ * number.
+ */
 export interface Terms {
   readonly count: number
   /** Variables of the circuit: `inputVariable(i)`, where ONE is input 0, and `auxVariable(i)`. */

@@ -1,6 +1,7 @@
 /**
- * How fast a device of this machine is: its rates, what follows of them for each circuit, and the device's part of proofs of circuits
- * whose parameters are there. Those have random witnesses, so that no sector is needed: they take the time of proofs and are none.
+ * How fast a device of this machine is: its rates, what follows of them for each circuit, and the device's part of
+ * proofs of circuits whose parameters are there. Those have random witnesses, so that no sector is needed: they take
+ * the time of proofs and are none.
  */
 import { availableParallelism, cpus } from 'node:os'
 import { circuitIds } from '../budget/capabilities.ts'

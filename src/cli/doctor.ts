@@ -1,6 +1,6 @@
 /**
- * What a machine can prove, and why not the rest: every adapter opened and tested, the processor's features, memory, parameters,
- * and each circuit as an engine with default options would place it.
+ * What a machine can prove, and why not the rest: every adapter opened and tested, the processor's features, memory,
+ * parameters, and each circuit as an engine with default options would place it.
  */
 import { availableParallelism, cpus } from 'node:os'
 import { type CircuitCapability, circuitIds } from '../budget/capabilities.ts'
@@ -83,7 +83,10 @@ const MEASURE_LIMIT_MS = 120_000
 
 export interface ExamineOptions {
   readonly parameterCache?: string | undefined
-  /** Also find out what the GPUs are best tuned to, whatever is remembered of them, and remember that. @default false */
+  /**
+   * Also find out what the GPUs are best tuned to, whatever is remembered of them, and remember that.
+   * @default false
+   */
   readonly calibrate?: boolean | undefined
 }
 

@@ -2,7 +2,8 @@
 /**
  * The command of the package: `npx wgzk doctor` and `npx wgzk bench`.
  *
- * Exit codes: 0 done; 1 no device of this machine can prove, or what was asked for is not there; 2 the arguments make no sense.
+ * Exit codes: 0 done; 1 no device of this machine can prove, or what was asked for is not there; 2 the arguments make
+ * no sense.
  */
 import { parseArgs } from 'node:util'
 import { isCircuitId } from '../circuit/circuit-id.ts'

@@ -1,9 +1,9 @@
 /**
  * Points as bytes, as the Rust crates `blstrs` and `bls12_381` write them (the ZCash convention).
  *
- * Coordinates are big-endian, 48 bytes; an element of Fq2 is c1 then c0. The top three bits of the first byte are flags:
- * 0x80 compressed (x only), 0x40 infinity (all else zero), 0x20 "y is the larger of y and −y" (compressed only; elements of Fq2
- * are compared by c1, then c0). An uncompressed proper point has none of them.
+ * Coordinates are big-endian, 48 bytes; an element of Fq2 is c1 then c0. The top three bits of the first byte are
+ * flags: 0x80 compressed (x only), 0x40 infinity (all else zero), 0x20 "y is the larger of y and −y" (compressed only;
+ * elements of Fq2 are compared by c1, then c0). An uncompressed proper point has none of them.
  */
 import { bls12_381 } from '@noble/curves/bls12-381.js'
 import { fromBytesBE, writeBytesBE } from '../field/bytes.ts'

@@ -1,6 +1,6 @@
 /**
- * Sums Σ kᵢ·Pᵢ in G1 with bigint arithmetic: Pippenger's buckets. The truth that kernels are tested against, and the fallback of
- * verification where no WebAssembly is at hand.
+ * Sums Σ kᵢ·Pᵢ in G1 with bigint arithmetic: Pippenger's buckets. The truth that kernels are tested against, and the
+ * fallback of verification where no WebAssembly is at hand.
  */
 
 import { fromBytesLE } from '../field/bytes.ts'

@@ -1,4 +1,7 @@
-/** Products of pairings by noble's bigint arithmetic: the truth that kernels are tested against, and the fallback where no WebAssembly is at hand. */
+/**
+ * Products of pairings by noble's bigint arithmetic: the truth that kernels are tested against, and the fallback where
+ * no WebAssembly is at hand.
+ */
 import { bls12_381 } from '@noble/curves/bls12-381.js'
 import type { G1Point, G2Point } from './points.ts'
 

@@ -1,8 +1,8 @@
 /**
  * The groups G1 and G2 of BLS12-381: noble's audited projective points, under names that this package uses.
  *
- * G1: y² = x³ + 4 over Fq. G2: y² = x³ + 4(1 + u) over Fq2 = Fq[u]/(u² + 1). Both have a subgroup of prime order r; a point on
- * the curve need not lie in it (cofactors of 125 and 507 bits).
+ * G1: y² = x³ + 4 over Fq. G2: y² = x³ + 4(1 + u) over Fq2 = Fq[u]/(u² + 1). Both have a subgroup of prime order r; a
+ * point on the curve need not lie in it (cofactors of 125 and 507 bits).
  */
 import { bls12_381 } from '@noble/curves/bls12-381.js'
 

@@ -2,10 +2,11 @@
  * Membership of many points of G1 in the subgroup of order r at once.
  *
  * A point that is on the curve but outside the subgroup is non-zero in E(Fq)/subgroup, a group of order
- * h = 3 · 11² · 10177² · 859267² · 52437899². Weights modulo a large number would be of no use there, since the smallest factor is 3;
- * so sums of random subsets are tested: a set with a bad point gives a bad sum with probability at least 1/2 each time, and passes
- * s independent sums with at most 2^−s. The s subsets are chosen by one random s-bit number a point, and all sums are made
- * together: windows of w bits, one bucket a value (n additions), then for each bit the sum of the buckets that have it set.
+ * h = 3 · 11² · 10177² · 859267² · 52437899². Weights modulo a large number would be of no use there, since the
+ * smallest factor is 3; so sums of random subsets are tested: a set with a bad point gives a bad sum with probability
+ * at least 1/2 each time, and passes s independent sums with at most 2^−s. The s subsets are chosen by one random s-bit
+ * number a point, and all sums are made together: windows of w bits, one bucket a value (n additions), then for each
+ * bit the sum of the buckets that have it set.
  */
 import { G1, type G1Point } from './points.ts'
 

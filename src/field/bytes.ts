@@ -1,6 +1,7 @@
 /**
- * Integers of fixed length as bytes. Scalars travel little-endian (32 bytes), coordinates of points big-endian (48 bytes), as in
- * the Rust crates `blstrs` and `pairing`. Lengths are multiples of 8, so that a 64-bit word is one `DataView` access.
+ * Integers of fixed length as bytes. Scalars travel little-endian (32 bytes), coordinates of points big-endian (48
+ * bytes), as in the Rust crates `blstrs` and `pairing`. Lengths are multiples of 8, so that a 64-bit word is one
+ * `DataView` access.
  */
 
 function view(bytes: Uint8Array): DataView {

@@ -1,6 +1,6 @@
 /**
- * The scalar field Fr of BLS12-381 on bigints: the reference for the kernels, and what recording a circuit computes with.
- * Elements are canonical integers 0 ≤ x < r unless a function says otherwise.
+ * The scalar field Fr of BLS12-381 on bigints: the reference for the kernels, and what recording a circuit computes
+ * with. Elements are canonical integers 0 ≤ x < r unless a function says otherwise.
  */
 
 /** r, the order of the groups G1 and G2: a prime of 255 bits. */

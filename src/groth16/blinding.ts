@@ -9,7 +9,10 @@ export interface Blinding {
   readonly s: bigint
 }
 
-/** A uniform element of Fr from the operating system's generator: numbers of 255 bits are drawn until one is below r (9 in 10 are). */
+/**
+ * A uniform element of Fr from the operating system's generator: numbers of 255 bits are drawn until one is below r (9
+ * in 10 are).
+ */
 export function randomScalar(): bigint {
   for (;;) {
     const bytes = randomBytes(FR_BYTES)

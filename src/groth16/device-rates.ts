@@ -1,7 +1,7 @@
 /**
- * How fast a device is, in the terms that the time of a proof is made of: measured by the very calls that make one, on a circuit that
- * is there for nothing else and of any size. Its parameters are the same few points again and again, its witness is random: what
- * comes out is no proof, and how long it takes is the same.
+ * How fast a device is, in the terms that the time of a proof is made of: measured by the very calls that make one, on
+ * a circuit that is there for nothing else and of any size. Its parameters are the same few points again and again, its
+ * witness is random: what comes out is no proof, and how long it takes is the same.
  */
 import { randomFillSync } from 'node:crypto'
 import { recordCircuit } from '../circuit/circuit-shape.ts'
@@ -32,7 +32,10 @@ export interface DeviceRates {
   readonly bitNs: PerGroup
   /** Decoding and checking a point, memory to memory. */
   readonly importNs: PerGroup
-  /** By how much the slowest of repeated measurements took longer than the fastest, all of them together: 0.1 is a tenth. */
+  /**
+   * By how much the slowest of repeated measurements took longer than the fastest, all of them together: 0.1 is a
+   * tenth.
+   */
   readonly scatter: number
 }
 
@@ -42,7 +45,10 @@ export interface PerGroup {
 }
 
 export interface MeasureOptions {
-  /** The evaluation domain to measure, as log2; at most what the device serves. Larger ones until a sum takes long enough if left out. */
+  /**
+   * The evaluation domain to measure, as log2; at most what the device serves. Larger ones until a sum takes long
+   * enough if left out.
+   */
   readonly log2Domain?: number | undefined
 }
 
@@ -298,7 +304,8 @@ export function distinctPoints(group: 'g1' | 'g2'): ReadPoints {
   }
   const bytes = group === 'g1' ? G1_BYTES : G2_BYTES
   const period = DISTINCT_POINTS * bytes
-  // Twice, so that a period may begin with any point. A target may be a device's memory, which is slow to read: it is only written to.
+  // Twice, so that a period may begin with any point. A target may be a device's memory, which is slow to read: it is
+  // only written to.
   const twice = Buffer.concat([...encoded, ...encoded])
   return async (first, target) => {
     const from = (first % DISTINCT_POINTS) * bytes
@@ -312,8 +319,8 @@ export function distinctPoints(group: 'g1' | 'g2'): ReadPoints {
 const BLOCK = 64
 
 /**
- * Rows (1 − b)·b = 0 for bits b, or x·x = 1 for full scalars x, as many as leave room in the domain for the row of ONE. All of them occur
- * in A and in B.
+ * Rows (1 − b)·b = 0 for bits b, or x·x = 1 for full scalars x, as many as leave room in the domain for the row of ONE.
+ * All of them occur in A and in B.
  */
 export function measuringCircuit(log2Domain: number, kind: 'bit' | 'wide'): CircuitShape {
   const of = LinearCombination.of

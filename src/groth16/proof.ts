@@ -1,4 +1,7 @@
-/** A Groth16 proof as points and as bytes: A (48) · B (96) · C (48), compressed, as `bellperson::groth16::Proof` writes it. */
+/**
+ * A Groth16 proof as points and as bytes: A (48) · B (96) · C (48), compressed, as `bellperson::groth16::Proof` writes
+ * it.
+ */
 import {
   decodeG1Compressed,
   decodeG2Compressed,

@@ -1,9 +1,9 @@
 /**
  * A Groth16 prover for several partitions of one circuit, written once against {@link ProvingDevice}.
  *
- * Each partition is assigned and its quotient computed; then one pass over the SRS adds every range of points up for all
- * partitions, so that a batch of n reads and imports the parameters once instead of n times. Batches that run side by side share
- * that pass (`shared-pass.ts`). What is made on the device is released on every path.
+ * Each partition is assigned and its quotient computed; then one pass over the SRS adds every range of points up for
+ * all partitions, so that a batch of n reads and imports the parameters once instead of n times. Batches that run side
+ * by side share that pass (`shared-pass.ts`). What is made on the device is released on every path.
  */
 import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
 import { decodeSumG1, decodeSumG2, encodeG1, encodeG2 } from '../curve/encoding.ts'
@@ -26,7 +26,8 @@ export interface ProveBatchInput {
 /**
  * Proves all partitions of a batch.
  *
- * @param blindings a test seam: one pair a partition. Left out, as it must be for real proofs, they come from the operating system
+ * @param blindings a test seam: one pair a partition. Left out, as it must be for real proofs, they come from the
+ *   operating system
  * @returns 192 bytes a partition, not verified yet
  * @throws `run.signal.reason` once the signal aborts
  */
@@ -95,10 +96,10 @@ class RunningSums {
 }
 
 /*
- * What each part costs, in microseconds of one core, for progress that moves evenly. CPU time of the WebAssembly device on Node 24
- * for a 32 GiB WinningPoSt (370,590 rows, a domain of 2^19): assign 104 ms, quotient 908 ms, the sum over 524,287 points of h
- * 3.7 s, the one over 272,185 points of b_g2 4.9 s, importing 1.46 million G1 points 0.57 s. Progress then leaves the share of CPU
- * time by 0.02 at most.
+ * What each part costs, in microseconds of one core, for progress that moves evenly. CPU time of the WebAssembly device
+ * on Node 24 for a 32 GiB WinningPoSt (370,590 rows, a domain of 2^19): assign 104 ms, quotient 908 ms, the sum over
+ * 524,287 points of h 3.7 s, the one over 272,185 points of b_g2 4.9 s, importing 1.46 million G1 points 0.57 s.
+ * Progress then leaves the share of CPU time by 0.02 at most.
  */
 const ROW_COST = 0.3
 const QUOTIENT_COST = 1.7
@@ -142,7 +143,10 @@ class WeightedProgress {
     return this.step(this.#total - this.#done)
   }
 
-  /** What the next step of this cost reports to. Steps follow each other; one that reports nothing counts when the next begins. */
+  /**
+   * What the next step of this cost reports to. Steps follow each other; one that reports nothing counts when the next
+   * begins.
+   */
   step(cost: number): Run {
     const before = this.#done
     this.#done += cost

@@ -1,10 +1,11 @@
 /**
- * One pass over an SRS for all who need its points at the same time, for points that are not kept on the device: reading and
- * importing tens of gigabytes costs more than what one partition does with them.
+ * One pass over an SRS for all who need its points at the same time, for points that are not kept on the device:
+ * reading and importing tens of gigabytes costs more than what one partition does with them.
  *
- * It goes round. Whoever comes on the way gets the ranges from there on, and those before in the next round; it ends when nobody
- * needs anything more. At a standstill it waits for all who have announced themselves, who assign their witness meanwhile, so that
- * partitions that begin together need one round. Each has its own end: an abort or a failure of one is nobody else's.
+ * It goes round. Whoever comes on the way gets the ranges from there on, and those before in the next round; it ends
+ * when nobody needs anything more. At a standstill it waits for all who have announced themselves, who assign their
+ * witness meanwhile, so that partitions that begin together need one round. Each has its own end: an abort or a failure
+ * of one is nobody else's.
  */
 
 import type { PointRange, Query } from '../params/layout.ts'
@@ -13,13 +14,17 @@ import type { DevicePoints, Run } from './proving-device.ts'
 /** What hands an SRS out range by range. */
 export interface PointSource {
   readonly ranges: readonly PointRange[]
-  /** Calls `use` with the points of every range, in their order; `runOf` makes the run that importing a range reports to. */
+  /**
+   * Calls `use` with the points of every range, in their order; `runOf` makes the run that importing a range reports
+   * to.
+   */
   pass(
     runOf: (range: PointRange) => Run,
     use: (range: PointRange, points: DevicePoints) => Promise<void>,
   ): Promise<void>
   /**
-   * Calls `use` once instead, with the points of all queries, where all of them are there, each in one range. They stay until what it returns settles.
+   * Calls `use` once instead, with the points of all queries, where all of them are there, each in one range. They stay
+   * until what it returns settles.
    * @returns undefined, too, where `use` gives it
    */
   together?<T>(use: (points: Readonly<Record<Query, DevicePoints>>) => Promise<T> | undefined): Promise<T> | undefined

@@ -1,6 +1,7 @@
 /**
- * The points of one SRS on one device, handed out range by range. They are imported once and kept, or, where memory is short,
- * imported anew in every pass and freed after use; the next range is read and imported while the device works on the present one.
+ * The points of one SRS on one device, handed out range by range. They are imported once and kept, or, where memory is
+ * short, imported anew in every pass and freed after use; the next range is read and imported while the device works on
+ * the present one.
  */
 import { SrsUnavailableError } from '../errors.ts'
 import { type PointRange, QUERIES, QUERY_GROUP, type Query } from '../params/layout.ts'
@@ -54,7 +55,8 @@ export class SrsPoints {
   }
 
   /**
-   * Calls `use` with the points of every range, one after the other. Settles when nothing is being read any more, unless that never ends.
+   * Calls `use` with the points of every range, one after the other. Settles when nothing is being read any more,
+   * unless that never ends.
    * @param run made for each range by `runOf`, for importing its points
    */
   async pass(
@@ -146,7 +148,8 @@ export class SrsPoints {
       const checked = this.#checked.has(range)
       const loading = this.#device.loadPoints(QUERY_GROUP[query], count, read, run, checked)
       const points = await Promise.race([loading, hung]).catch((error: unknown) => {
-        // Of a file that never answers the device keeps what is read into; should it answer after all, nobody wants the points.
+        // Of a file that never answers the device keeps what is read into; should it answer after all, nobody wants the
+        // points.
         loading.then((points) => points.release()).catch(() => {})
         throw error
       })

@@ -9,8 +9,8 @@
  *
  *     Π e(zⱼ·Aⱼ, Bⱼ) · e(−Σzⱼ·α, β) · e(−Σ zⱼ·Xⱼ, γ) · e(−Σ zⱼ·Cⱼ, δ) = 1
  *
- * If one of them does not hold, the product is 1 with a probability of 2^−128 (`bellperson::groth16::verify_proofs_batch`).
- * With a single proof the weight is 1, and the equation is the first one.
+ * If one of them does not hold, the product is 1 with a probability of 2^−128
+ * (`bellperson::groth16::verify_proofs_batch`). With a single proof the weight is 1, and the equation is the first one.
  */
 import { randomBytes } from 'node:crypto'
 import { decodeSumG1, PointEncodingError } from '../curve/encoding.ts'
@@ -36,7 +36,8 @@ export interface VerifyOptions {
  * Whether the proofs of all partitions hold.
  *
  * @param publicInputs one list a partition, ONE left out, 32 bytes little-endian each
- * @param proof 192 bytes a partition, in the same order. Bytes that are no proof (wrong length, off the curve, outside the subgroup, infinity) give false
+ * @param proof 192 bytes a partition, in the same order. Bytes that are no proof (wrong length, off the curve, outside
+ *   the subgroup, infinity) give false
  * @throws {InvalidRequestError} the public inputs are too few or too many for the key, or not canonical
  */
 export function verifyProofs(

@@ -1,8 +1,10 @@
 /**
- * `wgzk/opentelemetry`: traces of every proof of the process (needs the package `@opentelemetry/api` and, to see anything, an SDK).
+ * `wgzk/opentelemetry`: traces of every proof of the process (needs the package `@opentelemetry/api` and, to see
+ * anything, an SDK).
  *
- * One span a job, `wgzk.prove`, under the span that was active when `prove()` was called; below it one a partition, and below that
- * one a phase: `wait`, `synthesize`, `wait for device`, `prove`. Fed by diagnostics channels: no engine need be named.
+ * One span a job, `wgzk.prove`, under the span that was active when `prove()` was called; below it one a partition, and
+ * below that one a phase: `wait`, `synthesize`, `wait for device`, `prove`. Fed by diagnostics channels: no engine need
+ * be named.
  *
  * @module
  */

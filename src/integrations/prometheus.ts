@@ -1,8 +1,8 @@
 /**
  * `wgzk/prometheus`: an engine's figures for a Prometheus registry (needs the package `prom-client`).
  *
- * Gauges and totals are read from `engine.status()` when the registry is scraped, so nothing runs in between; durations and faults
- * come from events. Names and labels are cuzk's where cuzk has them.
+ * Gauges and totals are read from `engine.status()` when the registry is scraped, so nothing runs in between; durations
+ * and faults come from events. Names and labels are cuzk's where cuzk has them.
  *
  * @module
  */

@@ -3,7 +3,8 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * `wgzk` below $XDG_CACHE_HOME, else below the folder that the platform has for it: `~/Library/Caches`, `%LOCALAPPDATA%` or `~/.cache`.
+ * `wgzk` below $XDG_CACHE_HOME, else below the folder that the platform has for it: `~/Library/Caches`,
+ * `%LOCALAPPDATA%` or `~/.cache`.
  * @throws the system's error if there is no home
  */
 export function cacheFolder(

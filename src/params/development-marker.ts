@@ -57,9 +57,9 @@ export function parseMarker(text: string, file: string, circuitId: CircuitId): D
 }
 
 /**
- * SHA-256 over the templates and coefficients of a shape. Equal fingerprints mean equal constraints, variable by variable, and it takes
- * milliseconds for a circuit of any size, where hashing all constraints takes minutes. The converse does not hold: the same
- * constraints cut into other templates have another fingerprint.
+ * SHA-256 over the templates and coefficients of a shape. Equal fingerprints mean equal constraints, variable by
+ * variable, and it takes milliseconds for a circuit of any size, where hashing all constraints takes minutes. The
+ * converse does not hold: the same constraints cut into other templates have another fingerprint.
  */
 export function shapeFingerprint(shape: CircuitShape): string {
   const hash = createHash('sha256')

@@ -1,7 +1,9 @@
 /**
- * Digests of parameter files, and the memory of those that were checked before, so that 60 GB are not read at every start.
+ * Digests of parameter files, and the memory of those that were checked before, so that 60 GB are not read at every
+ * start.
  *
- * A digest is the first 16 bytes of BLAKE2b-512 of the whole file, in hex, as in `parameters.json` of `filecoin-proofs`.
+ * A digest is the first 16 bytes of BLAKE2b-512 of the whole file, in hex, as in `parameters.json` of
+ * `filecoin-proofs`.
  */
 import { createHash } from 'node:crypto'
 import { type FileHandle, open, readFile, stat } from 'node:fs/promises'

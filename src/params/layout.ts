@@ -1,6 +1,7 @@
 /**
- * Layout of bellperson's `.params` files (`groth16::Parameters::write`): all lengths u32 big-endian, all points uncompressed big-endian.
- * The lengths follow from the circuit's shape alone, so a file's structure can be checked without reading its points.
+ * Layout of bellperson's `.params` files (`groth16::Parameters::write`): all lengths u32 big-endian, all points
+ * uncompressed big-endian. The lengths follow from the circuit's shape alone, so a file's structure can be checked
+ * without reading its points.
  */
 import type { CircuitShape } from '../circuit/shape.ts'
 

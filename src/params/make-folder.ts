@@ -3,7 +3,8 @@ import { mkdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 
 /**
- * As `mkdir` with `recursive`, which never settles where a folder can't be made though the one above it is there, as in `/proc`.
+ * As `mkdir` with `recursive`, which never settles where a folder can't be made though the one above it is there, as in
+ * `/proc`.
  * @throws the system's error
  */
 export async function makeFolder(path: string): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * The parameter files of Filecoin's trusted set-up (version 28), by the names and digests of `parameters.json` of the Rust crate
- * `filecoin-proofs`, and the names of development parameters.
+ * The parameter files of Filecoin's trusted set-up (version 28), by the names and digests of `parameters.json` of the
+ * Rust crate `filecoin-proofs`, and the names of development parameters.
  */
 import { type CircuitFamily, type CircuitId, isCircuitId, parseCircuitId } from '../circuit/circuit-id.ts'
 import { treeShape } from '../circuit/sector-tree.ts'
@@ -195,7 +195,8 @@ export interface RequiredFile {
 }
 
 /**
- * The published files that circuits need, the parameters and the verifying key of each: to fetch them, or to keep these and no others.
+ * The published files that circuits need, the parameters and the verifying key of each: to fetch them, or to keep these
+ * and no others.
  * @throws {InvalidOptionsError} no circuit has that name
  */
 export function requiredFiles(circuitIds: readonly CircuitId[]): RequiredFile[] {

@@ -5,7 +5,8 @@ import { dirname } from 'node:path'
 import { makeFolder } from './make-folder.ts'
 
 /**
- * Writes a file, and the folders above it where there are none. Renaming is atomic: another process sees the old file or the new one.
+ * Writes a file, and the folders above it where there are none. Renaming is atomic: another process sees the old file
+ * or the new one.
  * @throws the system's error; nothing half written is left then
  */
 export async function replaceFile(file: string, text: string): Promise<void> {

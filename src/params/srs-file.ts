@@ -1,9 +1,9 @@
 /**
  * Parameters in a file, read in place by ranges.
  *
- * Opening checks what can be checked without reading points: size, the length field of every section, and that the head of the
- * `.params` file is the `.vk` file. Then the key's digest (it is small), and the digest of the whole, from memory where it was
- * checked before. Points are checked when a device imports them.
+ * Opening checks what can be checked without reading points: size, the length field of every section, and that the head
+ * of the `.params` file is the `.vk` file. Then the key's digest (it is small), and the digest of the whole, from
+ * memory where it was checked before. Points are checked when a device imports them.
  */
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
@@ -53,7 +53,8 @@ export class SrsFile implements SrsSource {
 
   /**
    * Opens and checks parameters. `run` gets the progress of hashing, if that has to be done.
-   * @throws {SrsUnavailableError} a file is missing, truncated, of another circuit, has a wrong digest, or does not answer
+   * @throws {SrsUnavailableError} a file is missing, truncated, of another circuit, has a wrong digest, or does not
+   *   answer
    * @throws `run.signal.reason` once the signal aborts
    */
   static async open(located: ParametersLocation, shape: CircuitShape, run: ReadRun): Promise<SrsFile> {

@@ -6,8 +6,9 @@ export interface SrsSource {
   /** For errors: the path of the file, or what made the points. */
   readonly name: string
   /**
-   * Writes point `first` of a query and those that follow, as many as `target` holds, in bellperson's uncompressed encoding. The target may
-   * be a device's memory: nothing is written to it any more once the promise has settled, and so it does not settle before.
+   * Writes point `first` of a query and those that follow, as many as `target` holds, in bellperson's uncompressed
+   * encoding. The target may be a device's memory: nothing is written to it any more once the promise has settled, and
+   * so it does not settle before.
    * @throws {SrsUnavailableError} they can't be had (any more)
    * @throws {RangeError} the query has no such points, or the target holds no whole number of them
    */

@@ -1,7 +1,8 @@
 /**
  * The verifying key: the head of a `.params` file, and the whole of a `.vk` file (`bellperson::groth16::VerifyingKey`).
  *
- * alpha_g1 96 · beta_g1 96 · beta_g2 192 · gamma_g2 192 · delta_g1 96 · delta_g2 192 · u32 big-endian count of ic · ic 96 each
+ * alpha_g1 96 · beta_g1 96 · beta_g2 192 · gamma_g2 192 · delta_g1 96 · delta_g2 192 · u32 big-endian count of ic · ic
+ * 96 each
  */
 import { randomBytes } from 'node:crypto'
 import { decodeG1, decodeG2, PointEncodingError } from '../curve/encoding.ts'
@@ -32,8 +33,9 @@ export interface ParseVerifyingKeyOptions {
   /** Public inputs of the circuit, ONE included, where it is known. */
   readonly inputs?: number | undefined
   /**
-   * The digest of these bytes is that of the published key, or of a key that this package made: then what was settled when the
-   * key was made, that its points are in the subgroup, needs no second proof. Points are checked on the curve in either case.
+   * The digest of these bytes is that of the published key, or of a key that this package made: then what was settled
+   * when the key was made, that its points are in the subgroup, needs no second proof. Points are checked on the curve
+   * in either case.
    * @default false
    */
   readonly trusted?: boolean | undefined

@@ -1,11 +1,14 @@
 /**
- * Waiting for what can't be stopped: above all for the file system, where a call to a server that is gone, or to a disk that dies, returns
- * late or never. The call itself goes on; nobody waits for it any longer.
+ * Waiting for what can't be stopped: above all for the file system, where a call to a server that is gone, or to a disk
+ * that dies, returns late or never. The call itself goes on; nobody waits for it any longer.
  */
 import type { FileHandle } from 'node:fs/promises'
 import { SrsUnavailableError } from '../errors.ts'
 
-/** Longer than any disk takes for one call, and shorter than a device may be silent, so that the file is told of and not the device. */
+/**
+ * Longer than any disk takes for one call, and shorter than a device may be silent, so that the file is told of and not
+ * the device.
+ */
 export const ANSWER_LIMIT_MS = 90_000
 
 /** Closing a file takes no time, unless a call on it hangs. */

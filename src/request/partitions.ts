@@ -29,10 +29,12 @@ export function vanillaBytes(request: ValidatedPostRequest): number {
 }
 
 /**
- * The second step of validation, before a job is queued: takes the vanilla proofs over, one SharedArrayBuffer a partition, which
- * workers read in place, and checks everything in them that needs no hash. Works in slices of about 10 ms between which the event
- * loop turns (copy and check of a full 32 GiB partition take about 0.1 s in all). Afterwards the caller's buffers are free.
- * @throws {InvalidRequestError} with sector, challenge and field at fault, or for a buffer that changed since `validateRequest`
+ * The second step of validation, before a job is queued: takes the vanilla proofs over, one SharedArrayBuffer a
+ * partition, which workers read in place, and checks everything in them that needs no hash. Works in slices of about 10
+ * ms between which the event loop turns (copy and check of a full 32 GiB partition take about 0.1 s in all). Afterwards
+ * the caller's buffers are free.
+ * @throws {InvalidRequestError} with sector, challenge and field at fault, or for a buffer that changed since
+ *   `validateRequest`
  * @throws `signal.reason` once aborted
  */
 export function takeOver(request: ValidatedPostRequest, options?: TakeOverOptions): Promise<PostPartition[]>
@@ -49,8 +51,8 @@ export async function takeOver(request: ValidatedRequest, options: TakeOverOptio
 }
 
 /**
- * A request whose vanilla proofs were taken over, for what is done with it later: the caller's buffers are nobody's concern any more,
- * and are not kept from being collected.
+ * A request whose vanilla proofs were taken over, for what is done with it later: the caller's buffers are nobody's
+ * concern any more, and are not kept from being collected.
  */
 export function withoutVanillaProofs(request: ValidatedRequest): ValidatedRequest {
   if (request.kind === 'porep-c2') return { ...request, vanillaProof: EMPTY }

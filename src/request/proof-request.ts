@@ -14,7 +14,10 @@ export type RegisteredSealProof =
 
 export type RegisteredUpdateProof = `StackedDrg${Size}V1`
 
-/** `V1_1` is Go's name and `V1_2` the Rust name of the same proof (ids 10–14); `V1` (ids 5–9) numbers its challenges through. */
+/**
+ * `V1_1` is Go's name and `V1_2` the Rust name of the same proof (ids 10–14); `V1` (ids 5–9) numbers its challenges
+ * through.
+ */
 export type RegisteredWindowPostProof = `StackedDrgWindow${Size}${'V1' | 'V1_1' | 'V1_2'}`
 
 /** Ids 0–4. */
@@ -42,8 +45,8 @@ export interface PorepC2Request extends ProofRequestBase {
   readonly registeredProof: RegisteredSealProof
   readonly sectorNumber: bigint
   /**
-   * The commit-phase-1 output, byte for byte as lotus or Curio stored it: JSON, that as base64, a `c1.json`, or bincode. Copied before
-   * `prove` queues the job, and read in a worker.
+   * The commit-phase-1 output, byte for byte as lotus or Curio stored it: JSON, that as base64, a `c1.json`, or
+   * bincode. Copied before `prove` queues the job, and read in a worker.
    */
   readonly vanillaProof: Uint8Array
   /** What the chain expects; where given, must equal the vanilla proof's. */
@@ -72,18 +75,20 @@ export interface WindowPostRequest extends ProofRequestBase {
   readonly kind: 'window-post'
   readonly registeredProof: RegisteredWindowPostProof
   /**
-   * Of the first partition: more sectors than one holds fill the next ones. Vanilla proofs come in any order and are sorted by
-   * sector number; duplicates are refused.
+   * Of the first partition: more sectors than one holds fill the next ones. Vanilla proofs come in any order and are
+   * sorted by sector number; duplicates are refused.
    */
   readonly partitionIndex: number
   /**
-   * What the chain expects, each sector once. Where given, these sectors and no others must be proved, with these comm_r, or
-   * the request is refused (a stale file would give a valid proof of the wrong sector).
+   * What the chain expects, each sector once. Where given, these sectors and no others must be proved, with these
+   * comm_r, or the request is refused (a stale file would give a valid proof of the wrong sector).
    */
   readonly sectors?: readonly SectorCommitment[] | undefined
   /** 32-byte challenge seed from the chain, with its top two bits cleared: `randomness[31] &= 0x3f`. */
   readonly randomness: Uint8Array
-  /** One vanilla proof per sector: the bincode bytes of `FallbackPoStSectorProof`. Copied before `prove` queues the job. */
+  /**
+   * One vanilla proof per sector: the bincode bytes of `FallbackPoStSectorProof`. Copied before `prove` queues the job.
+   */
   readonly vanillaProofs: readonly Uint8Array[]
 }
 

@@ -1,9 +1,9 @@
 /** Who proves, as 32 bytes. */
 
 /**
- * The payload of the miner's ID address: its number as unsigned LEB128 (7 bits a byte, least significant first, the top bit set on
- * all but the last byte), zero-padded to 32 bytes. `1000n` gives `e8 07 00 …`. Enters replica ids and the selection of
- * WinningPoSt sectors, not the PoSt circuits.
+ * The payload of the miner's ID address: its number as unsigned LEB128 (7 bits a byte, least significant first, the top
+ * bit set on all but the last byte), zero-padded to 32 bytes. `1000n` gives `e8 07 00 …`. Enters replica ids and the
+ * selection of WinningPoSt sectors, not the PoSt circuits.
  *
  * @param minerId from 0 to 2^64 − 1
  * @throws {RangeError} outside that

@@ -1,4 +1,7 @@
-/** The chain's names and numbers of PoSt proofs (`filecoin-proofs-api`'s registry; go-state-types' `abi`), and what they choose. */
+/**
+ * The chain's names and numbers of PoSt proofs (`filecoin-proofs-api`'s registry; go-state-types' `abi`), and what they
+ * choose.
+ */
 import {
   type CircuitId,
   circuitIdOf,

@@ -13,13 +13,15 @@ import { type ValidatedPostRequest, type ValidatedRequest, validateRequest } fro
 import type { ValidatedSector } from './validate-sectors.ts'
 
 /**
- * The public data of a request: enough to verify its proof. Of the vanilla proofs only the sector numbers and comm_r are read.
+ * The public data of a request: enough to verify its proof. Of the vanilla proofs only the sector numbers and comm_r
+ * are read.
  *
- * Per sector of the circuit: comm_r, then the numbers of its challenged leaves. A partition that is not full repeats its last
- * sector; a WinningPoSt states its only sector 66 times, with one challenge each. Takes about 30 ms for a full 32 GiB partition.
+ * Per sector of the circuit: comm_r, then the numbers of its challenged leaves. A partition that is not full repeats
+ * its last sector; a WinningPoSt states its only sector 66 times, with one challenge each. Takes about 30 ms for a full
+ * 32 GiB partition.
  *
- * PoRep: replica id, comm_d, comm_r, then of each challenge its node, the node's parents and the node again. Reads what is public of the
- * commit-phase-1 output and skips the rest: a tenth of a second for a 32 GiB sector.
+ * PoRep: replica id, comm_d, comm_r, then of each challenge its node, the node's parents and the node again. Reads what
+ * is public of the commit-phase-1 output and skips the rest: a tenth of a second for a 32 GiB sector.
  *
  * SnapDeals: the partition's index with the choice of h, comm_r_old, comm_d_new, comm_r_new.
  *
@@ -47,7 +49,8 @@ const SECTORS_PER_SLICE = 256
 
 /**
  * {@link statementOfValidated} in slices between which the event loop turns.
- * @param options.inputs what `takeOver` gave: a PoRep's statement follows from it without reading the vanilla proof again
+ * @param options.inputs what `takeOver` gave: a PoRep's statement follows from it without reading the vanilla proof
+ *   again
  * @throws `signal.reason` once aborted
  */
 export async function deriveStatement(
@@ -143,9 +146,10 @@ class PartitionInputs {
 const HASHED_PER_STEP = 2 ** 20
 
 /**
- * A digest of what a request asks to prove: equal for requests whose proofs state the same, whatever their priority and deadline. The
- * vanilla proofs of PoSt and SnapDeals are left out: there is nothing that two valid ones for the same challenges could differ in. That
- * of a seal is what its statement follows from, and is hashed whole: 51 MB for a 32 GiB sector.
+ * A digest of what a request asks to prove: equal for requests whose proofs state the same, whatever their priority and
+ * deadline. The vanilla proofs of PoSt and SnapDeals are left out: there is nothing that two valid ones for the same
+ * challenges could differ in. That of a seal is what its statement follows from, and is hashed whole: 51 MB for a 32
+ * GiB sector.
  *
  * @returns SHA-256 in hex
  */

@@ -1,6 +1,6 @@
 /**
- * Work on the caller's thread that may be long, as a generator: it yields where the event loop may turn. One text serves both who
- * needs the result at once and who must not hold the loop up.
+ * Work on the caller's thread that may be long, as a generator: it yields where the event loop may turn. One text
+ * serves both who needs the result at once and who must not hold the loop up.
  */
 import { setImmediate } from 'node:timers/promises'
 

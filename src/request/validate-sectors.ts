@@ -1,4 +1,6 @@
-/** The heads of vanilla proofs: which sectors a request proves, and whether those are the ones that the chain expects. */
+/**
+ * The heads of vanilla proofs: which sectors a request proves, and whether those are the ones that the chain expects.
+ */
 import { InvalidRequestError } from '../errors.ts'
 import type { PostGeometry } from '../synthesis/post-geometry.ts'
 import { equalScalars, isCanonicalScalar, scalarHex } from '../synthesis/scalar-bytes.ts'
@@ -17,8 +19,8 @@ export interface ValidatedSector {
 }
 
 /**
- * Proofs of one request. A message to the chain carries three or four; this leaves room for a whole deadline of a large miner. What asks
- * for more is a mistake, and its vanilla proofs would take gigabytes.
+ * Proofs of one request. A message to the chain carries three or four; this leaves room for a whole deadline of a large
+ * miner. What asks for more is a mistake, and its vanilla proofs would take gigabytes.
  */
 export const MOST_PARTITIONS = 64
 

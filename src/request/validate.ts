@@ -2,12 +2,12 @@
  * From anything a caller passes to a request that is known to be well-formed.
  *
  * Three steps, each before the next costs anything:
- * 1. {@link validateRequest} on the caller's thread, at once or in slices: every field of the request and, of a PoSt, the head of
- *    every vanilla proof (length, sector, comm_r), a microsecond or two a sector;
- * 2. `takeOver` copies the vanilla proofs and reads them whole, a PoSt's in slices, a PoRep's in a worker: every length, index,
- *    challenge and scalar. Only then is the job queued;
- * 3. `checkAndSynthesize` in a synthesis worker hashes: comm_r, every path to its root, every label, before a device sees anything. Of a PoSt that
- *    goes to a GPU that is done by the GPU, and here only if it finds fault.
+ * 1. {@link validateRequest} on the caller's thread, at once or in slices: every field of the request and, of a PoSt,
+ *    the head of every vanilla proof (length, sector, comm_r), a microsecond or two a sector;
+ * 2. `takeOver` copies the vanilla proofs and reads them whole, a PoSt's in slices, a PoRep's in a worker: every
+ *    length, index, challenge and scalar. Only then is the job queued;
+ * 3. `checkAndSynthesize` in a synthesis worker hashes: comm_r, every path to its root, every label, before a device
+ *    sees anything. Of a PoSt that goes to a GPU that is done by the GPU, and here only if it finds fault.
  */
 import { types } from 'node:util'
 import type { CircuitId, ProofKind } from '../circuit/circuit-id.ts'
@@ -29,7 +29,10 @@ import { type ValidatedSnapRequest, validateSnap } from './snap/validate-snap.ts
 import { atOnce, type Steps } from './steps.ts'
 import { checkExpectedSectors, type ValidatedSector, validateSectors } from './validate-sectors.ts'
 
-/** A well-formed PoSt request. Small values are copies; the vanilla proofs are the caller's buffers until they are copied. */
+/**
+ * A well-formed PoSt request. Small values are copies; the vanilla proofs are the caller's buffers until they are
+ * copied.
+ */
 export interface ValidatedPostRequest {
   readonly kind: 'window-post' | 'winning-post'
   readonly circuitId: CircuitId
@@ -63,7 +66,8 @@ const DEFAULT_PRIORITIES: Readonly<Record<ProofKind, Priority>> = {
 
 /**
  * Checks a request's form.
- * @throws {InvalidRequestError} `details.field` names the field at fault, `details.sector` the sector where it is about one
+ * @throws {InvalidRequestError} `details.field` names the field at fault, `details.sector` the sector where it is about
+ *   one
  * @throws {UnsupportedProofError} a proof that this version can't make
  */
 export function validateRequest(request: WindowPostRequest | WinningPostRequest): ValidatedPostRequest
@@ -80,7 +84,8 @@ export function* validationSteps(request: unknown): Steps<ValidatedRequest> {
     return yield* validated(request)
   } catch (cause) {
     if (ProverError.is(cause)) throw cause
-    // A request is the caller's object: to read a field may run a getter or a proxy's trap, and that may throw anything.
+    // A request is the caller's object: to read a field may run a getter or a proxy's trap, and that may throw
+    // anything.
     throw new InvalidRequestError(`the request can't be read: ${asError(cause).message}`, {
       details: { field: 'request' },
       cause,

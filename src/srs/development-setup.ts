@@ -16,7 +16,10 @@ import { type DevelopmentFiles, removeFiles, setupSuffix, temporaryFiles } from 
 import type { SetupFunctions } from './setup-functions.ts'
 
 export interface DevelopmentSetupOptions {
-  /** Where the files go; it is made if it isn't there. @default process.env.FIL_PROOFS_PARAMETER_CACHE, else /var/tmp/filecoin-proof-parameters */
+  /**
+   * Where the files go; it is made if it isn't there.
+   * @default process.env.FIL_PROOFS_PARAMETER_CACHE, else /var/tmp/filecoin-proof-parameters
+   */
   readonly directory?: string | URL | undefined
   /** The share (0 to 1) that is done. If it throws or rejects, the set-up stops and rejects with that. */
   readonly onProgress?: ((fraction: number) => void) | undefined
@@ -26,8 +29,9 @@ export interface DevelopmentSetupOptions {
   /** As the engine's `cpu.relaxedSimd`. @default 'auto' */
   readonly relaxedSimd?: 'auto' | 'enable' | 'never' | undefined
   /**
-   * What makes the points. A GPU does so for circuits of any size, 20 seconds of work for a PoRep of 32 GiB; it takes 130 bytes a constraint
-   * of its memory and some gigabytes. The file is written at the speed of the disk. @default 'cpu'
+   * What makes the points. A GPU does so for circuits of any size, 20 seconds of work for a PoRep of 32 GiB; it takes
+   * 130 bytes a constraint of its memory and some gigabytes. The file is written at the speed of the disk. @default
+   * 'cpu'
    */
   readonly device?: 'cpu' | 'gpu' | undefined
 }
@@ -39,17 +43,20 @@ export interface DevelopmentParameters {
 }
 
 /**
- * Makes parameters of a circuit from fresh randomness: `dev-<circuitId>.params`, `.vk` and `.json` (a marker with the circuit's
- * fingerprint, the digests and the time). Files that were there are replaced, all together, when the new ones are whole.
+ * Makes parameters of a circuit from fresh randomness: `dev-<circuitId>.params`, `.vk` and `.json` (a marker with the
+ * circuit's fingerprint, the digests and the time). Files that were there are replaced, all together, when the new ones
+ * are whole.
  *
  * **Proofs made with them are worthless on a real network**: whoever ran the set-up could have kept its secrets.
  *
  * Runs in a worker of its own, a process where a GPU does the work, which ends with it.
  *
- * @throws {InvalidOptionsError} no circuit has that name, an option is wrong, or the directory can't be made or written to
+ * @throws {InvalidOptionsError} no circuit has that name, an option is wrong, or the directory can't be made or written
+ *   to
  * @throws {UnsupportedProofError} the circuit is not in this version, or too large for the device
  * @throws {GpuUnavailableError}, {GpuOutOfMemoryError}, {GpuDeviceLostError} of a GPU
- * @throws {SrsUnavailableError} there is no room for the files, `details` says for how much, or they could not be written to their end
+ * @throws {SrsUnavailableError} there is no room for the files, `details` says for how much, or they could not be
+ *   written to their end
  * @throws `signal.reason` once the signal aborts; nothing is left behind
  */
 export function developmentSetup(

@@ -1,4 +1,6 @@
-/** Room on a disk: looked for before something large is written, and told of by its file when it runs out all the same. */
+/**
+ * Room on a disk: looked for before something large is written, and told of by its file when it runs out all the same.
+ */
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { asError, SrsUnavailableError } from '../errors.ts'

@@ -1,9 +1,10 @@
 /**
  * Files of a set-up that are not whole yet: how they are named, and which of them nobody makes any more.
  *
- * The folder may be shared, by containers and by hosts, so a process' id alone says nothing: two of them have the same, and none can look
- * up another's. The name therefore also says where that id holds. Set-ups of the same place are judged by their process; those of others by
- * the time of their last write, which the clock of the file system gives, theirs and ours.
+ * The folder may be shared, by containers and by hosts, so a process' id alone says nothing: two of them have the same,
+ * and none can look up another's. The name therefore also says where that id holds. Set-ups of the same place are
+ * judged by their process; those of others by the time of their last write, which the clock of the file system gives,
+ * theirs and ours.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
@@ -18,8 +19,9 @@ export interface DevelopmentFiles {
 }
 
 /**
- * How long a file of another place may go without a write. A set-up writes whenever it has made 96 MiB of points, which is minutes apart on
- * the slowest machine. One that was taken for gone all the same, since its machine slept for hours, fails when it renames its file.
+ * How long a file of another place may go without a write. A set-up writes whenever it has made 96 MiB of points, which
+ * is minutes apart on the slowest machine. One that was taken for gone all the same, since its machine slept for hours,
+ * fails when it renames its file.
  */
 const SILENT_LIMIT_MS = 3_600_000
 
@@ -46,8 +48,8 @@ export async function removeFiles(files: DevelopmentFiles): Promise<void> {
 }
 
 /**
- * Removes what set-ups that are gone left half made: a killed process can't tidy up, and the files are large. A set-up whose process' id
- * another one of this place has by now stays until that one has ended too.
+ * Removes what set-ups that are gone left half made: a killed process can't tidy up, and the files are large. A set-up
+ * whose process' id another one of this place has by now stays until that one has ended too.
  * @param own names that are free: one is written for a moment
  */
 export async function removeAbandonedFiles(files: DevelopmentFiles, own: DevelopmentFiles): Promise<void> {
@@ -89,8 +91,8 @@ async function isSilent(path: string, now: number): Promise<boolean> {
 }
 
 /**
- * Where process ids mean the same as here: this kernel since its start, and the namespace of ids that this process is in. Elsewhere than on
- * Linux, which has both, the host's name stands for them.
+ * Where process ids mean the same as here: this kernel since its start, and the namespace of ids that this process is
+ * in. Elsewhere than on Linux, which has both, the host's name stands for them.
  */
 async function place(): Promise<string> {
   const known = (look: Promise<string>): Promise<string> => look.catch(() => '')

@@ -8,7 +8,8 @@ import { answered } from '../params/waiting.ts'
 const LOOKS_LIKE_PARAMETERS = /^(v\d+-.+\.(params|vk|meta)|dev-.+\.(params|vk|json))$/
 
 /**
- * Files that look like parameters and belong to no circuit of this version: those of older set-ups fill disks unnoticed.
+ * Files that look like parameters and belong to no circuit of this version: those of older set-ups fill disks
+ * unnoticed.
  * @returns their names, sorted; none if the folder can't be read
  */
 export async function unknownParameterFiles(folder: string): Promise<string[]> {

@@ -1,7 +1,7 @@
 /**
- * Which circuits' parameters are loaded, and who uses them. The store counts references and remembers when each entry was last
- * used; what loading means is the caller's affair (a device that opens a file, or one that made the points itself), and so is
- * when to evict: the memory budget asks for idle entries when it is short.
+ * Which circuits' parameters are loaded, and who uses them. The store counts references and remembers when each entry
+ * was last used; what loading means is the caller's affair (a device that opens a file, or one that made the points
+ * itself), and so is when to evict: the memory budget asks for idle entries when it is short.
  *
  * An entry is `loading`, then `loaded` until it is evicted; a failed load leaves none.
  */

@@ -13,8 +13,8 @@ export function isUsable({ alpha, beta, gamma, delta, tau }: ToxicScalars, log2D
 }
 
 /**
- * Fresh secrets from the operating system's generator, over the generators of the standard. They are forgotten with the last
- * reference: JavaScript can't overwrite a bigint.
+ * Fresh secrets from the operating system's generator, over the generators of the standard. They are forgotten with the
+ * last reference: JavaScript can't overwrite a bigint.
  */
 export function drawToxicWaste(log2Domain: number): ToxicWaste {
   for (;;) {

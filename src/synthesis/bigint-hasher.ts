@@ -1,4 +1,7 @@
-/** Poseidon by the plain definition on bigints: slow (milliseconds a hash), needs no build. The reference for faster hashers. */
+/**
+ * Poseidon by the plain definition on bigints: slow (milliseconds a hash), needs no build. The reference for faster
+ * hashers.
+ */
 import { poseidonHash } from '../circuit/poseidon/hash.ts'
 import { frFromBytes, frWriteBytes } from '../field/fr.ts'
 import type { PoseidonHasher } from './poseidon-hasher.ts'

@@ -13,7 +13,9 @@ export class BitWriter {
     return this.#bit
   }
 
-  /** Appends the lowest `count` bits of a number, the lowest first. @param value below 2^count; @param count at most 32 */
+  /**
+   * Appends the lowest `count` bits of a number, the lowest first. @param value below 2^count; @param count at most 32
+   */
   put(value: number, count: number): void {
     const words = this.#words
     const at = this.#bit >>> 5

@@ -1,8 +1,9 @@
 /**
- * The checks of vanilla proofs that hash: comm_r = H(comm_c, comm_r_last), and that each opened leaf leads to comm_r_last.
+ * The checks of vanilla proofs that hash: comm_r = H(comm_c, comm_r_last), and that each opened leaf leads to
+ * comm_r_last.
  *
- * The circuit enforces the same. A device that checks its rows needs this only to name the sector and challenge at fault; without that a wrong
- * file would be noticed as a proof that fails to verify minutes later.
+ * The circuit enforces the same. A device that checks its rows needs this only to name the sector and challenge at
+ * fault; without that a wrong file would be noticed as a proof that fails to verify minutes later.
  */
 
 import type { PoseidonHasher } from './poseidon-hasher.ts'

@@ -1,9 +1,10 @@
 /**
- * JSON read byte by byte into records: for files of tens of megabytes that are nearly all arrays of small numbers, where `JSON.parse`
- * would make an object of each.
+ * JSON read byte by byte into records: for files of tens of megabytes that are nearly all arrays of small numbers,
+ * where `JSON.parse` would make an object of each.
  *
- * As tolerant as serde is with derived types: any order of keys, unknown keys, any white space; a missing or repeated key, a
- * number out of range or with a fraction, and anything after the end are refused. The content of unknown keys is skipped unread.
+ * As tolerant as serde is with derived types: any order of keys, unknown keys, any white space; a missing or repeated
+ * key, a number out of range or with a fraction, and anything after the end are refused. The content of unknown keys is
+ * skipped unread.
  */
 import { type FieldPath, type RecordFault, type RecordLayout, writeU32, writeU64 } from './records.ts'
 
@@ -150,7 +151,9 @@ export class JsonRecordReader {
     this.#expect(CLOSE_BRACE, `the end of the object after its only key ${name}`)
   }
 
-  /** {@link object} for the fields of a layout, without a function a field: it runs some hundred thousand times a file. */
+  /**
+   * {@link object} for the fields of a layout, without a function a field: it runs some hundred thousand times a file.
+   */
   #struct(layout: RecordLayout & { kind: 'struct' }, out: Uint8Array, at: number): void {
     const { fields } = layout
     const { steps } = this.path

@@ -1,4 +1,7 @@
-/** Many inclusion proofs of one form, hashed from their leaves upwards a level at a time, so that the hasher gets groups in bulk. */
+/**
+ * Many inclusion proofs of one form, hashed from their leaves upwards a level at a time, so that the hasher gets groups
+ * in bulk.
+ */
 import type { MerkleLayout } from './merkle-record.ts'
 import { readU32 } from './records.ts'
 

@@ -7,8 +7,8 @@ import type { SnapPartition } from './snap/snap-partition.ts'
 export type PartitionInput = PostPartition | PorepPartition | SnapPartition
 
 /**
- * The same partition, to be synthesized without what a GPU checks faster: the hashes of a PoSt, nearly all of its synthesis. Those of a
- * seal or an update are few beside the work of its device.
+ * The same partition, to be synthesized without what a GPU checks faster: the hashes of a PoSt, nearly all of its
+ * synthesis. Those of a seal or an update are few beside the work of its device.
  */
 export function leftToDevice(input: PartitionInput): PartitionInput {
   return input.kind === 'window-post' || input.kind === 'winning-post' ? { ...input, unchecked: true } : input

@@ -1,4 +1,7 @@
-/** What a witness sends of Merkle paths: index bits and siblings of each level and, of a tree of SHA-256, the bits of each hash. */
+/**
+ * What a witness sends of Merkle paths: index bits and siblings of each level and, of a tree of SHA-256, the bits of
+ * each hash.
+ */
 import type { BitWriter } from './bit-writer.ts'
 import type { MerkleLayout } from './merkle-record.ts'
 import { readU32 } from './records.ts'
@@ -29,7 +32,10 @@ export function pathIndexBits({ levels }: MerkleLayout): number {
   return levels.reduce((sum, { bits }) => sum + bits, 0)
 }
 
-/** Copies the siblings of a path, from the leaf upwards. @param proof offset of the inclusion proof @returns the end in `wide` */
+/**
+ * Copies the siblings of a path, from the leaf upwards. @param proof offset of the inclusion proof @returns the end in
+ * `wide`
+ */
 export function writeSiblings(
   layout: MerkleLayout,
   bytes: Uint8Array,

@@ -1,6 +1,9 @@
 /** What the checks of vanilla proofs need of Poseidon; the hashes themselves come from WebAssembly. */
 
-/** Poseidon as Filecoin's Merkle trees use it: Neptune's standard strength, domain tag 2^arity − 1 unless another one is given. */
+/**
+ * Poseidon as Filecoin's Merkle trees use it: Neptune's standard strength, domain tag 2^arity − 1 unless another one is
+ * given.
+ */
 export interface PoseidonHasher {
   /**
    * Hashes many groups at once.

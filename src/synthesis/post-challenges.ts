@@ -1,17 +1,21 @@
-/** Which leaves a PoSt opens: fixed by the chain's randomness and the sector (`storage-proofs-post`, `generate_leaf_challenge`). */
+/**
+ * Which leaves a PoSt opens: fixed by the chain's randomness and the sector (`storage-proofs-post`,
+ * `generate_leaf_challenge`).
+ */
 import { hash } from 'node:crypto'
 import type { PostGeometry } from './post-geometry.ts'
 
 /**
  * How challenge n of the sector at position s among all sectors is numbered.
- * - `running` (API version 1.0.0: WinningPoSt, and WindowPoSt's first proofs): s · challenges + n, so it depends on the position;
+ * - `running` (API version 1.0.0: WinningPoSt, and WindowPoSt's first proofs): s · challenges + n, so it depends on the
+ *   position;
  * - `per-sector` (API version 1.2.0): n.
  */
 export type ChallengeRule = 'running' | 'per-sector'
 
 /**
- * Writes the leaf numbers that a sector must open: the first 8 bytes of SHA-256(randomness ‖ sector number ‖ challenge number),
- * numbers as u64 little-endian, read little-endian, modulo the number of leaves.
+ * Writes the leaf numbers that a sector must open: the first 8 bytes of SHA-256(randomness ‖ sector number ‖ challenge
+ * number), numbers as u64 little-endian, read little-endian, modulo the number of leaves.
  *
  * @param randomness 32 bytes, canonical
  * @param position of the sector among all sectors of the proof: partition · sectors per partition + place within it

@@ -1,8 +1,10 @@
 /**
- * Sizes of the PoSt circuits and of the Merkle trees they open (`filecoin-proofs`' constants; all published sector sizes).
+ * Sizes of the PoSt circuits and of the Merkle trees they open (`filecoin-proofs`' constants; all published sector
+ * sizes).
  *
- * TreeR is a tree of trees: base trees of arity 8; where a size has a sub arity, that many base trees hang under one node, and
- * where it has a top arity, that many of those. A path has one element a base level, then one for sub and one for top.
+ * TreeR is a tree of trees: base trees of arity 8; where a size has a sub arity, that many base trees hang under one
+ * node, and where it has a top arity, that many of those. A path has one element a base level, then one for sub and one
+ * for top.
  */
 import { type CircuitId, parseCircuitId } from '../circuit/circuit-id.ts'
 import { postParameters } from '../circuit/post/post-circuit.ts'

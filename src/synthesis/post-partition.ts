@@ -1,4 +1,7 @@
-/** What a synthesis worker is given for one PoSt partition. Survives structured clone; the big arrays are shared, not copied. */
+/**
+ * What a synthesis worker is given for one PoSt partition. Survives structured clone; the big arrays are shared, not
+ * copied.
+ */
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import { type ChallengeRule, deriveChallenges } from './post-challenges.ts'
 import { type PostGeometry, postGeometry } from './post-geometry.ts'
@@ -18,7 +21,10 @@ export interface PostPartition {
   readonly vanillaProofs: Uint8Array
   /** Place of each vanilla proof in the caller's array, for errors. */
   readonly places: Uint32Array
-  /** The hashes are left to the device that gets the witness. Everything else was inspected when the partition was taken over. */
+  /**
+   * The hashes are left to the device that gets the witness. Everything else was inspected when the partition was taken
+   * over.
+   */
   readonly unchecked?: boolean | undefined
 }
 

@@ -1,9 +1,10 @@
 /**
  * The compact witness of a PoSt partition, in the order in which `FallbackPoStCircuit` allocates.
  *
- * Each sector of the circuit allocates comm_r_last, comm_c, comm_r, then for each challenge the leaf and for each level of the
- * path, from the leaf upward, the index bits (least significant first) and the siblings. Everything else (insertions, hashes)
- * is derived on the device. Public inputs of a sector: comm_r, then the number of each challenged leaf.
+ * Each sector of the circuit allocates comm_r_last, comm_c, comm_r, then for each challenge the leaf and for each level
+ * of the path, from the leaf upward, the index bits (least significant first) and the siblings. Everything else
+ * (insertions, hashes) is derived on the device. Public inputs of a sector: comm_r, then the number of each challenged
+ * leaf.
  *
  * Because the levels' index bits, one after another, are the leaf's number, the bits of a challenge are that number's.
  */
@@ -24,8 +25,8 @@ export interface WitnessSizes {
 }
 
 /**
- * Sizes of the compact witness: a sector has 3 + challenges · (1 + siblings) wide scalars and challenges · nodeBits bits; for
- * wpost-32g 3 + 10 · 71 = 713 scalars and 300 bits, times 2,349 sectors: 53.6 MB and 88 KB.
+ * Sizes of the compact witness: a sector has 3 + challenges · (1 + siblings) wide scalars and challenges · nodeBits
+ * bits; for wpost-32g 3 + 10 · 71 = 713 scalars and 300 bits, times 2,349 sectors: 53.6 MB and 88 KB.
  */
 export function postWitnessSizes(geometry: PostGeometry): WitnessSizes {
   const { circuitSectors, circuitChallenges, nodeBits } = geometry
@@ -44,8 +45,9 @@ function wideScalars({ circuitChallenges, arities }: PostGeometry): number {
 }
 
 /**
- * Fills a partition's compact witness from vanilla proofs that are well-formed. Missing sectors of a WindowPoSt are repetitions of
- * the last one, challenges included; the 66 pseudo-sectors of a WinningPoSt are the challenges of its only sector.
+ * Fills a partition's compact witness from vanilla proofs that are well-formed. Missing sectors of a WindowPoSt are
+ * repetitions of the last one, challenges included; the 66 pseudo-sectors of a WinningPoSt are the challenges of its
+ * only sector.
  *
  * @returns arrays on SharedArrayBuffers
  * @throws `run.signal.reason` once aborted

@@ -1,11 +1,12 @@
 /**
  * Vanilla proofs of seals and updates as records of fixed size.
  *
- * They come as JSON and as bincode. Every length in them follows from the sector size, so one description of the form serves both:
- * bincode is the record's bytes as they are, JSON is written into them. What reads a record knows the place of each field
- * beforehand; no object is made a hash, and nothing is allocated from a length that a file claims.
+ * They come as JSON and as bincode. Every length in them follows from the sector size, so one description of the form
+ * serves both: bincode is the record's bytes as they are, JSON is written into them. What reads a record knows the
+ * place of each field beforehand; no object is made a hash, and nothing is allocated from a length that a file claims.
  *
- * bincode: integers and lengths as fixed-width little-endian numbers (lengths 8 bytes, enum tags 4), fields one after another.
+ * bincode: integers and lengths as fixed-width little-endian numbers (lengths 8 bytes, enum tags 4), fields one after
+ * another.
  */
 import { isCanonicalScalar, scalarHex } from './scalar-bytes.ts'
 
@@ -17,7 +18,10 @@ export type RecordLayout =
   /** A length of 8 bytes, then so many values. */
   | { readonly kind: 'list'; readonly of: RecordLayout; readonly count: number; readonly bytes: number }
   | { readonly kind: 'struct'; readonly fields: readonly RecordField[]; readonly bytes: number }
-  /** One variant of an enum: a tag of 4 bytes, then its value. In JSON an object with the variant's name as its only key. */
+  /**
+   * One variant of an enum: a tag of 4 bytes, then its value. In JSON an object with the variant's name as its only
+   * key.
+   */
   | {
       readonly kind: 'variant'
       readonly name: string
@@ -60,7 +64,9 @@ export function variantLayout(name: string, tag: number, of: RecordLayout): Reco
   return { kind: 'variant', name, tag, of, bytes: TAG_BYTES + of.bytes }
 }
 
-/** Where the value at `path` lies: names of fields and variants, numbers of list elements. @throws {Error} no such value */
+/**
+ * Where the value at `path` lies: names of fields and variants, numbers of list elements. @throws {Error} no such value
+ */
 export function offsetOf(layout: RecordLayout, ...path: readonly (string | number)[]): number {
   const [step, ...rest] = path
   if (step === undefined) return 0

@@ -1,4 +1,7 @@
-/** SHA-256 as the hash of TreeD: of pairs of nodes, cleared of the two highest bits (`Sha256Function` in filecoin-hashers). */
+/**
+ * SHA-256 as the hash of TreeD: of pairs of nodes, cleared of the two highest bits (`Sha256Function` in
+ * filecoin-hashers).
+ */
 import { hash } from 'node:crypto'
 
 /** Hashes groups of `arity` nodes of 32 bytes each. */

@@ -1,6 +1,7 @@
 /**
- * The bits that a witness sends of SHA-256, straight from 32-bit words: about 26,000 a compression, in the order of the circuit's
- * `gadgets/sha256.ts`. Which of them are variables is a {@link CompressionPlan} of the circuit's, flattened here.
+ * The bits that a witness sends of SHA-256, straight from 32-bit words: about 26,000 a compression, in the order of the
+ * circuit's `gadgets/sha256.ts`. Which of them are variables is a {@link CompressionPlan} of the circuit's, flattened
+ * here.
  */
 import { ROUND_CONSTANTS, SHA256_INITIAL_STATE } from '../circuit/gadgets/sha256.ts'
 import { planCompression, VARIABLE_WORD, type WordForm } from '../circuit/gadgets/sha256-bits.ts'

@@ -1,9 +1,9 @@
 /**
  * The worker threads that make witnesses and verify proofs, off the host's thread.
  *
- * Threads start when they are first needed. Calls that find all of them busy wait in the order of their priority. A call whose
- * signal aborts while it waits is skipped when its turn comes; the queue itself never sees the signal, since p-queue would hand a
- * running call's slot on while the call still runs.
+ * Threads start when they are first needed. Calls that find all of them busy wait in the order of their priority. A
+ * call whose signal aborts while it waits is skipped when its turn comes; the queue itself never sees the signal, since
+ * p-queue would hand a running call's slot on while the call still runs.
  *
  * A worker that reports nothing for too long hangs. It is ended, its call rejects, and another thread takes its place.
  */
@@ -45,7 +45,8 @@ export interface Synthesizer {
   /** @throws {WorkerExitedError} */
   verify(task: VerifyTask, options: SynthesisCallOptions): Promise<boolean>
   /**
-   * Gets the thread that the next calls go to ready for a circuit's first proof: started, its code loaded, the verifying key read.
+   * Gets the thread that the next calls go to ready for a circuit's first proof: started, its code loaded, the
+   * verifying key read.
    * @throws what reading the key fails with, {@link WorkerExitedError}
    */
   warm(location: ParametersLocation, options: SynthesisCallOptions): Promise<void>

@@ -1,7 +1,7 @@
 /**
- * What is done with a PoSt partition before a device sees it: {@link inspectPartition} on the caller's thread before a request is
- * queued, {@link checkAndSynthesizePost} in a synthesis worker when it is its turn. Both let the event loop turn between slices of
- * work, so they stop soon after an abort, report how far they are, and hold nobody up.
+ * What is done with a PoSt partition before a device sees it: {@link inspectPartition} on the caller's thread before a
+ * request is queued, {@link checkAndSynthesizePost} in a synthesis worker when it is its turn. Both let the event loop
+ * turn between slices of work, so they stop soon after an abort, report how far they are, and hold nobody up.
  */
 import type { CompactWitness } from '../circuit/shape.ts'
 import type { Run } from '../groth16/proving-device.ts'
@@ -17,7 +17,8 @@ import { inspectVanillaProof } from './vanilla-post.ts'
 const HASHING_SHARE = 0.95
 
 /**
- * Checks everything about the partition's vanilla proofs that needs no hash: about 0.1 s for a full wpost-32g partition.
+ * Checks everything about the partition's vanilla proofs that needs no hash: about 0.1 s for a full wpost-32g
+ * partition.
  * @throws {InvalidRequestError} with the sector, challenge and field at fault
  * @throws `run.signal.reason` once aborted
  */
@@ -29,8 +30,8 @@ export async function inspectPartition(input: PostPartition, run: Run): Promise<
 }
 
 /**
- * Checks a partition's vanilla proofs completely, up to every root, and fills the compact witness. Of one that is `unchecked` the witness is
- * only filled: it satisfies the circuit if the hashes are right.
+ * Checks a partition's vanilla proofs completely, up to every root, and fills the compact witness. Of one that is
+ * `unchecked` the witness is only filled: it satisfies the circuit if the hashes are right.
  * @returns the witness, on SharedArrayBuffers; its public inputs are those that a verifier derives
  * @throws {InvalidRequestError} with the sector, challenge and field at fault
  * @throws `run.signal.reason` once aborted

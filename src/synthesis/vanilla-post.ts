@@ -1,9 +1,10 @@
 /**
  * PoSt vanilla proofs: the bincode form of `FallbackPoStSectorProof` (one sector), read in place.
  *
- * bincode writes integers and lengths as fixed-width little-endian numbers and nothing else, and every length in a vanilla
- * proof follows from the sector size and the kind of PoSt. So the place of every field is known beforehand: reading is
- * comparing, nothing is allocated from a length that a file claims, and a proof of any other length is refused at once.
+ * bincode writes integers and lengths as fixed-width little-endian numbers and nothing else, and every length in a
+ * vanilla proof follows from the sector size and the kind of PoSt. So the place of every field is known beforehand:
+ * reading is comparing, nothing is allocated from a length that a file claims, and a proof of any other length is
+ * refused at once.
  *
  *     sector_id u64 · comm_r 32 · sectors: length u64 = 1
  *       inclusion_proofs: length u64 · each: variant u32 (0 Single, 1 Sub, 2 Top)
@@ -123,9 +124,9 @@ export interface VanillaProofView {
 }
 
 /**
- * Checks everything about a vanilla proof that needs no hash: each length, tag and index, that the indices are those of the
- * challenges, that the roots are comm_r_last, and that each of the scalars is canonical. Together with the hashes of
- * `check-paths.ts` no bit of a vanilla proof is left that could change unnoticed.
+ * Checks everything about a vanilla proof that needs no hash: each length, tag and index, that the indices are those of
+ * the challenges, that the roots are comm_r_last, and that each of the scalars is canonical. Together with the hashes
+ * of `check-paths.ts` no bit of a vanilla proof is left that could change unnoticed.
  *
  * @throws {InvalidRequestError} with the sector, the challenge and the field at fault
  */
@@ -157,7 +158,8 @@ function inspectInclusionProof(layout: VanillaLayout, proof: VanillaProofView, c
     checkU64(proof, base + level.hashesLength, level.arity - 1, level.lengthField, challenge)
     for (let k = 0; k < level.arity - 1; k++) {
       const at = base + level.siblings + k * 32
-      // Asked twice so that the field's name is only made for a fault: this runs 1.7 million times in a 32 GiB partition.
+      // Asked twice so that the field's name is only made for a fault: this runs 1.7 million times in a 32 GiB
+      // partition.
       if (!isCanonicalScalar(bytes, at)) checkScalar(proof, at, `path[${i}].hashes[${k}]`, challenge)
     }
     const index = readU32(bytes, base + level.index)

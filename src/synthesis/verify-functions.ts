@@ -57,7 +57,10 @@ async function warm(location: ParametersLocation, run: Run): Promise<void> {
   }
 }
 
-/** Reads parameters anew, whatever is remembered of them: what their digest is now. Those without a file can't have changed. */
+/**
+ * Reads parameters anew, whatever is remembered of them: what their digest is now. Those without a file can't have
+ * changed.
+ */
 async function digestOf({ paramsFile, paramsDigest, made }: ParametersLocation, run: Run): Promise<string> {
   return made === undefined ? await freshDigest(paramsFile, run) : paramsDigest
 }

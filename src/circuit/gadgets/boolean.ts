@@ -1,8 +1,8 @@
 /**
  * Bits and their operations (`AllocatedBit` and `Boolean` in bellpepper-core).
  *
- * The result of an operation on bits is a bit by construction and gets no row of its own that says so. Where bits travel with the
- * witness its class is `bit`; where they are cheap to recompute it is `derived`.
+ * The result of an operation on bits is a bit by construction and gets no row of its own that says so. Where bits
+ * travel with the witness its class is `bit`; where they are cheap to recompute it is `derived`.
  */
 import { addBit, type Bit, constantBit, is, not } from '../bit.ts'
 import type { ConstraintSystem } from '../constraint-system.ts'

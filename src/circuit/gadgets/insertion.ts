@@ -15,7 +15,8 @@ export function pick(cs: ConstraintSystem, condition: Bit, a: Variable, b: Varia
 type Pick = (condition: Bit, a: Variable, b: Variable) => Variable
 
 /**
- * The siblings with the element inserted at the position that the index bits give (least significant first), as a template.
+ * The siblings with the element inserted at the position that the index bits give (least significant first), as a
+ * template.
  * @param siblings 1, 3 or 7 of them, in rising position
  */
 export function insert(
@@ -85,7 +86,9 @@ function insert8(
   ]
 }
 
-/** The element whose position the index bits give, least significant first: halves the list from the highest bit down. */
+/**
+ * The element whose position the index bits give, least significant first: halves the list from the highest bit down.
+ */
 export function select(cs: ConstraintSystem, elements: readonly Variable[], index: readonly Bit[]): Variable {
   if (elements.length !== 2 ** index.length)
     throw new RangeError(`${index.length} bits for ${elements.length} elements`)

@@ -18,7 +18,8 @@ export interface TreeHasher {
 export const POSEIDON_TREE: TreeHasher = { name: 'poseidon', hash: (cs, children) => poseidon(cs, children) }
 
 /**
- * Walks from a leaf to the root: index bits and siblings of each level are new variables; the index becomes a public input.
+ * Walks from a leaf to the root: index bits and siblings of each level are new variables; the index becomes a public
+ * input.
  * @param arities of each level from the leaf upwards
  * @returns the root that follows, for the caller to compare
  */

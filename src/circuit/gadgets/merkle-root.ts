@@ -1,4 +1,7 @@
-/** The root above a leaf whose index and siblings are variables already (`por_no_challenge_input` in storage-proofs-update). */
+/**
+ * The root above a leaf whose index and siblings are variables already (`por_no_challenge_input` in
+ * storage-proofs-update).
+ */
 import type { Bit } from '../bit.ts'
 import type { ConstraintSystem } from '../constraint-system.ts'
 import type { Variable } from '../shape.ts'

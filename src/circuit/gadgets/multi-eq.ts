@@ -5,8 +5,9 @@ import { ONE } from '../shape.ts'
 import { PACKED_BITS } from './packing.ts'
 
 /**
- * Collects equations left = right between integers below 2^n, each shifted to bits of its own, and enforces them together:
- * Σ 2^offset·left · 1 = Σ 2^offset·right. One lives through a SHA-256 compression; {@link close} writes the last row.
+ * Collects equations left = right between integers below 2^n, each shifted to bits of its own, and enforces them
+ * together: Σ 2^offset·left · 1 = Σ 2^offset·right. One lives through a SHA-256 compression; {@link close} writes the
+ * last row.
  */
 export class MultiEq {
   readonly #cs: ConstraintSystem

@@ -1,4 +1,7 @@
-/** Field elements and small relations between them (`AllocatedNum` in bellpepper-core; `constraint.rs` in storage-proofs-core). */
+/**
+ * Field elements and small relations between them (`AllocatedNum` in bellpepper-core; `constraint.rs` in
+ * storage-proofs-core).
+ */
 import { FR_BITS } from '../../field/fr.ts'
 import { addBit, type Bit } from '../bit.ts'
 import type { ConstraintSystem } from '../constraint-system.ts'

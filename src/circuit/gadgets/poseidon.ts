@@ -1,9 +1,10 @@
 /**
  * The Poseidon circuit of Filecoin's trusted set-up (`circuit.rs` in neptune, not the shorter `circuit2.rs`).
  *
- * An S-box costs three variables (x², x⁴, x⁵ plus its constant). Linear layers cost nothing by themselves: an element of the state is
- * either a variable or a linear combination, and a combination becomes a variable only where an S-box needs it. In a partial
- * round only element 0 passes an S-box, so the other elements grow by one term a round until the last full rounds.
+ * An S-box costs three variables (x², x⁴, x⁵ plus its constant). Linear layers cost nothing by themselves: an element
+ * of the state is either a variable or a linear combination, and a combination becomes a variable only where an S-box
+ * needs it. In a partial round only element 0 passes an S-box, so the other elements grow by one term a round until the
+ * last full rounds.
  */
 import { FR_MODULUS, frAdd, frMul } from '../../field/fr.ts'
 import type { ConstraintSystem } from '../constraint-system.ts'
@@ -112,7 +113,10 @@ function mixDense(state: readonly Element[], matrix: Matrix): LinearCombination[
   })
 }
 
-/** new[0] = Σ wHat[i] · el[i]; new[j] = el[j] + vRest[j − 1] · el[0]. Extends the other elements in place: they are not shared. */
+/**
+ * new[0] = Σ wHat[i] · el[i]; new[j] = el[j] + vRest[j − 1] · el[0]. Extends the other elements in place: they are not
+ * shared.
+ */
 function mixSparse(first: Variable, state: readonly Element[], { wHat, vRest }: SparseMatrix): LinearCombination[] {
   const mixed = LinearCombination.of(first, wHat[0])
   const rest = state.slice(1).map(asCombination)

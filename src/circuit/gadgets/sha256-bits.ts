@@ -1,12 +1,13 @@
 /**
- * Which bits a witness sends of a compression. Operations come in the order of `compress`; which bits of their results are
- * variables depends on the form of state and block alone, so it is worked out once, as a plan.
+ * Which bits a witness sends of a compression. Operations come in the order of `compress`; which bits of their results
+ * are variables depends on the form of state and block alone, so it is worked out once, as a plan.
  */
 import { compress, type WordOperations } from './sha256.ts'
 import { sumBits, WORD_BITS } from './uint32.ts'
 
 /**
- * The variables of one operation (xor, choice, majority or sum), in rising order of bits. In masks, bit i is for bit i of the word.
+ * The variables of one operation (xor, choice, majority or sum), in rising order of bits. In masks, bit i is for bit i
+ * of the word.
  */
 export interface OperationPlan {
   /** Of a sum: how many low bits of the exact integer sum are sent, 33 to 35; 0 if all is constant. Of others: 0. */
@@ -26,7 +27,10 @@ export interface CompressionPlan {
   readonly bits: number
 }
 
-/** The form of a word: a bit of `variables` is set where the word has a variable; the others have the constants of `value`. */
+/**
+ * The form of a word: a bit of `variables` is set where the word has a variable; the others have the constants of
+ * `value`.
+ */
 export interface WordForm {
   readonly variables: number
   readonly value: number

@@ -7,7 +7,10 @@ import { toBits } from './num.ts'
 import { PACKED_BITS, packBits } from './packing.ts'
 import { sha256 } from './sha256.ts'
 
-/** Reverses the order within each byte, after padding with zeros to whole bytes: between a number's bits and a message's. */
+/**
+ * Reverses the order within each byte, after padding with zeros to whole bytes: between a number's bits and a
+ * message's.
+ */
 export function reverseBytewise(bits: readonly Bit[]): Bit[] {
   const padded = [...bits]
   while (padded.length % 8 !== 0) padded.push(FALSE)
@@ -15,8 +18,8 @@ export function reverseBytewise(bits: readonly Bit[]): Bit[] {
 }
 
 /**
- * The 32 bytes of a field element as bits of a message. The highest bit of the last byte, bit 255 of the number, is constantly 0.
- * As a template: 255 bits of class `bit`, least significant first.
+ * The 32 bytes of a field element as bits of a message. The highest bit of the last byte, bit 255 of the number, is
+ * constantly 0. As a template: 255 bits of class `bit`, least significant first.
  */
 export function messageBits(cs: ConstraintSystem, element: Variable): Bit[] {
   const { bits } = cs.template('to-bits', { nums: [element] }, (body, { nums }) => ({
@@ -25,12 +28,17 @@ export function messageBits(cs: ConstraintSystem, element: Variable): Bit[] {
   return reverseBytewise(bits)
 }
 
-/** SHA-256 of bits, cleared of its two highest bits so that it is a field element. The packing row derives the variable. */
+/**
+ * SHA-256 of bits, cleared of its two highest bits so that it is a field element. The packing row derives the variable.
+ */
 export function sha256Element(cs: ConstraintSystem, message: readonly Bit[]): Variable {
   return packBits(cs, reverseBytewise(sha256(cs, message)).slice(0, PACKED_BITS))
 }
 
-/** Hash of field elements, as a template: the bits of each, then a compression for every two elements and one for the padding. */
+/**
+ * Hash of field elements, as a template: the bits of each, then a compression for every two elements and one for the
+ * padding.
+ */
 export function sha256Elements(cs: ConstraintSystem, elements: readonly Variable[]): Variable {
   const { nums } = cs.template(`sha256-${elements.length}`, { nums: elements }, (body, { nums }) => {
     const message = nums.flatMap((element) => messageBits(body, element))

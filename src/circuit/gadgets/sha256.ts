@@ -1,9 +1,11 @@
 /**
- * SHA-256 (`sha256.rs` in bellperson). The same words may come as variables or constants; constants shorten what they take part in, so
- * the compression is a template for each form of its state and block: from the initial state, of a padding block, and so on.
+ * SHA-256 (`sha256.rs` in bellperson). The same words may come as variables or constants; constants shorten what they
+ * take part in, so the compression is a template for each form of its state and block: from the initial state, of a
+ * padding block, and so on.
  *
- * All variables are of class `bit`. In order of allocation, for each operation on words (see {@link compress} for their order) and
- * each bit position from the least significant, skipping positions where constants make the result no new variable:
+ * All variables are of class `bit`. In order of allocation, for each operation on words (see {@link compress} for their
+ * order) and each bit position from the least significant, skipping positions where constants make the result no new
+ * variable:
  * - xor: the result;
  * - choice: the result;
  * - majority: the result, then b ∧ c; where an operand is constant, the conjunction that is left;
@@ -122,8 +124,8 @@ export interface WordOperations<Word> {
 /**
  * One block of 16 words into a state of 8, by the operations that the circuit makes, in its order.
  *
- * The sums that make a new a and a new e in one round are added up only when the next round needs them, and so that e comes
- * first: `a` and `e` are lists of words to be summed.
+ * The sums that make a new a and a new e in one round are added up only when the next round needs them, and so that e
+ * comes first: `a` and `e` are lists of words to be summed.
  */
 export function compress<Word>(
   operations: WordOperations<Word>,

@@ -1,4 +1,7 @@
-/** 32-bit words of bits (`uint32.rs` in bellperson). Rotations and shifts only rename bits; constant bits cost nothing anywhere. */
+/**
+ * 32-bit words of bits (`uint32.rs` in bellperson). Rotations and shifts only rename bits; constant bits cost nothing
+ * anywhere.
+ */
 import { addBit, type Bit, constantBit, FALSE } from '../bit.ts'
 import type { ConstraintSystem } from '../constraint-system.ts'
 import type { LinearCombination } from '../linear-combination.ts'
@@ -54,8 +57,9 @@ export function majorityOfWords(cs: ConstraintSystem, a: UInt32, b: UInt32, c: U
 }
 
 /**
- * The sum of words modulo 2^32. All bits of the exact sum are new variables, carries included: bit length of n · (2^32 − 1) of
- * them for n words, so 33 for two, 34 up to four, 35 up to eight. The equation between the two goes through a {@link MultiEq}.
+ * The sum of words modulo 2^32. All bits of the exact sum are new variables, carries included: bit length of n · (2^32
+ * − 1) of them for n words, so 33 for two, 34 up to four, 35 up to eight. The equation between the two goes through a
+ * {@link MultiEq}.
  */
 export function addMany(cs: ConstraintSystem, equations: MultiEq, words: readonly UInt32[]): UInt32 {
   if (words.every((word) => word.every(({ kind }) => kind === 'constant'))) {

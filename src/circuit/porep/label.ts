@@ -11,8 +11,9 @@ const LABEL_PARENTS = 37
 const HEADER_BITS = 512
 
 /**
- * SHA256(replica id ‖ layer as u32 ‖ node as u64 ‖ 20 zero bytes ‖ 37 parents), big-endian numbers, as a template: 20 compressions and the
- * packing that derives the result. The first compression differs from layer to layer, since the layer is a constant; the others don't.
+ * SHA256(replica id ‖ layer as u32 ‖ node as u64 ‖ 20 zero bytes ‖ 37 parents), big-endian numbers, as a template: 20
+ * compressions and the packing that derives the result. The first compression differs from layer to layer, since the
+ * layer is a constant; the others don't.
  * @param layer from 1
  * @param parents bits of messages, 256 each
  */

@@ -1,6 +1,6 @@
 /**
- * PoRep: StackedCircuit of storage-proofs-porep. Interactive, synthetic and non-interactive PoRep share it; it knows nothing of
- * how challenges and parents are chosen, which only shows in the public inputs.
+ * PoRep: StackedCircuit of storage-proofs-porep. Interactive, synthetic and non-interactive PoRep share it; it knows
+ * nothing of how challenges and parents are chosen, which only shows in the public inputs.
  *
  * What a witness sends, in order of allocation. `wide` are scalars, `bits` bits; everything else is derived.
  *
@@ -20,10 +20,11 @@
  *       path in TreeR             each level as in TreeC
  *       path in TreeC             the same
  *
- * Index bits and bits of numbers have the least significant first. `gadgets/sha256.ts` has the order within a compression.
+ * Index bits and bits of numbers have the least significant first. `gadgets/sha256.ts` has the order within a
+ * compression.
  *
- * Public inputs after ONE: replica id, comm_d, comm_r; then for each challenge its index, the 14 parents' indices, and three
- * times its index again.
+ * Public inputs after ONE: replica id, comm_d, comm_r; then for each challenge its index, the 14 parents' indices, and
+ * three times its index again.
  */
 import type { Bit } from '../bit.ts'
 import type { SectorSizeTag } from '../circuit-id.ts'
@@ -83,7 +84,8 @@ interface Sector {
 export function synthesizePorep(cs: ConstraintSystem, parameters: PorepParameters): void {
   const replicaId = allocateNum(cs)
   inputize(cs, replicaId)
-  // Not a template of its own: challenges can be assigned side by side if all that they share comes before the first one.
+  // Not a template of its own: challenges can be assigned side by side if all that they share comes before the first
+  // one.
   const replicaIdBits = reverseBytewise(toBits(cs, replicaId))
   const commD = allocateNum(cs)
   inputize(cs, commD)

@@ -1,9 +1,10 @@
 /**
  * Constants of Filecoin's Poseidon instances (crate neptune: `round_constants.rs`, `mds.rs`, `preprocessing.rs`).
  *
- * A permutation of t = arity + 1 elements has 8 full rounds, half of them at each end, around RP partial ones; S-box x^5. Neptune
- * moves each round's constants backwards through the linear layer and through the S-box of the round before ("compressed"
- * constants, added after an S-box), and factors the linear layers of the partial rounds into sparse matrices.
+ * A permutation of t = arity + 1 elements has 8 full rounds, half of them at each end, around RP partial ones; S-box
+ * x^5. Neptune moves each round's constants backwards through the linear layer and through the S-box of the round
+ * before ("compressed" constants, added after an S-box), and factors the linear layers of the partial rounds into
+ * sparse matrices.
  */
 import { frAdd, frInvBatch } from '../../field/fr.ts'
 import { grainConstants } from './grain.ts'
@@ -36,7 +37,9 @@ export const HALF_FULL_ROUNDS = 4
 /** RP by arity: the paper's search for 128 bits of security with neptune's margin of 7.5 %. */
 const PARTIAL_ROUNDS: Readonly<Record<number, number>> = { 2: 55, 4: 56, 8: 57, 11: 57, 16: 59, 24: 59, 36: 60 }
 
-/** Element 0 of the state for a node of a Merkle tree, a pair and a column alike: one bit set for each child present. */
+/**
+ * Element 0 of the state for a node of a Merkle tree, a pair and a column alike: one bit set for each child present.
+ */
 export function merkleTreeTag(arity: number): bigint {
   return (1n << BigInt(arity)) - 1n
 }
@@ -85,8 +88,9 @@ function cauchyMatrix(width: number): bigint[][] {
 }
 
 /**
- * Adding k before an S-box is adding k·M⁻¹ after the S-box of the round before. In partial rounds only element 0 passes an S-box, so
- * all but its share moves on to the round before that; the walk goes backwards from the first full round of the second half.
+ * Adding k before an S-box is adding k·M⁻¹ after the S-box of the round before. In partial rounds only element 0 passes
+ * an S-box, so all but its share moves on to the round before that; the walk goes backwards from the first full round
+ * of the second half.
  */
 function compress(width: number, partialRounds: number, raw: readonly bigint[], mds: Matrix): bigint[] {
   const inverse = solveLeft(mds, identityMatrix(width))

@@ -21,8 +21,8 @@ export function matrixProduct(a: Matrix, b: Matrix): bigint[][] {
 /**
  * X with X·A = B, all rows of B at once; the inverse of A if B is the identity.
  *
- * Gauss elimination on the transposed system without divisions: each elimination multiplies the row by the pivot, so that a
- * single batch inversion of the diagonal remains at the end.
+ * Gauss elimination on the transposed system without divisions: each elimination multiplies the row by the pivot, so
+ * that a single batch inversion of the diagonal remains at the end.
  * @throws {RangeError} A is singular
  */
 export function solveLeft(a: Matrix, b: Matrix): bigint[][] {

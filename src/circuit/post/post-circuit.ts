@@ -1,6 +1,6 @@
 /**
- * WindowPoSt and WinningPoSt: FallbackPoStCircuit of storage-proofs-post. Prover, sector numbers and randomness are not in the
- * circuit; they only determine which leaves the public inputs ask for.
+ * WindowPoSt and WinningPoSt: FallbackPoStCircuit of storage-proofs-post. Prover, sector numbers and randomness are not
+ * in the circuit; they only determine which leaves the public inputs ask for.
  */
 import type { SectorSizeTag } from '../circuit-id.ts'
 import type { ConstraintSystem } from '../constraint-system.ts'
@@ -38,8 +38,8 @@ export function postParameters(family: 'wpost' | 'winning', size: SectorSizeTag)
 }
 
 /**
- * For each sector: comm_r_last, comm_c and comm_r in this order, comm_r as a public input, comm_r = H(comm_c, comm_r_last); then for
- * each challenge a leaf and its path to comm_r_last, with the leaf's index as a public input.
+ * For each sector: comm_r_last, comm_c and comm_r in this order, comm_r as a public input, comm_r = H(comm_c,
+ * comm_r_last); then for each challenge a leaf and its path to comm_r_last, with the leaf's index as a public input.
  *
  * To be called once a circuit: the names of its templates don't tell the parameters.
  */

@@ -21,8 +21,8 @@ export function challengesPerDigest(bits: number): number {
 }
 
 /**
- * Random bits for the challenges of a partition. Digest j of D is H(comm_r_new, D · partition + j); its bits are cut from the
- * least significant on.
+ * Random bits for the challenges of a partition. Digest j of D is H(comm_r_new, D · partition + j); its bits are cut
+ * from the least significant on.
  * @param bits of each challenge
  * @returns for each challenge, least significant first
  */

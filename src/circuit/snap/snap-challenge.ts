@@ -1,4 +1,7 @@
-/** One challenge of SnapDeals: a leaf of the old replica, the new data and the new replica (`circuit.rs` in storage-proofs-update). */
+/**
+ * One challenge of SnapDeals: a leaf of the old replica, the new data and the new replica (`circuit.rs` in
+ * storage-proofs-update).
+ */
 import type { Bit } from '../bit.ts'
 import type { ConstraintSystem } from '../constraint-system.ts'
 import { select } from '../gadgets/insertion.ts'

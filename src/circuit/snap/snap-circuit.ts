@@ -1,8 +1,8 @@
 /**
  * SnapDeals: EmptySectorUpdateCircuit of storage-proofs-update, the variant with a SHA-256 tree over the data.
  *
- * What a witness sends, in order of allocation. `wide` are scalars, `bits` bits; everything else is derived. With N nodes, K
- * partitions and F apex leafs in each partition, n = log2(N), k = log2(K), f = log2(F):
+ * What a witness sends, in order of allocation. `wide` are scalars, `bits` bits; everything else is derived. With N
+ * nodes, K partitions and F apex leafs in each partition, n = log2(N), k = log2(K), f = log2(F):
  *
  *     partition index               bits k
  *     h select                      bits 6

@@ -13,7 +13,10 @@ import type { CommonFields } from '../porep/validate-porep.ts'
 import type { Priority, ProofStatement } from '../proof-request.ts'
 import { checkUpdateProof, type RegisteredUpdate } from './update-proofs.ts'
 
-/** A well-formed request for an update. The vanilla proofs are the caller's buffers until they are copied, and not read before. */
+/**
+ * A well-formed request for an update. The vanilla proofs are the caller's buffers until they are copied, and not read
+ * before.
+ */
 export interface ValidatedSnapRequest {
   readonly kind: 'snap-update'
   readonly circuitId: CircuitId
@@ -75,10 +78,11 @@ function checkVanillaProofs(value: unknown, { partitions, proof }: SnapGeometry,
 }
 
 /**
- * Takes the vanilla proofs over, one SharedArrayBuffer a partition, and checks everything in them that needs no hash: lengths, tags,
- * canonical scalars. Afterwards the caller's buffers are free. Works in slices of some milliseconds between which the event loop
- * turns.
- * @throws {InvalidRequestError} with partition, challenge and field at fault, or for a buffer that changed since `validateRequest`
+ * Takes the vanilla proofs over, one SharedArrayBuffer a partition, and checks everything in them that needs no hash:
+ * lengths, tags, canonical scalars. Afterwards the caller's buffers are free. Works in slices of some milliseconds
+ * between which the event loop turns.
+ * @throws {InvalidRequestError} with partition, challenge and field at fault, or for a buffer that changed since
+ *   `validateRequest`
  * @throws `signal.reason` once aborted
  */
 export async function takeOverSnap(

@@ -1,6 +1,6 @@
 /**
- * The checks of a PoRep's vanilla proofs: every opened node is the one that the chain asks for, every path leads to its root, and
- * labels follow from their parents.
+ * The checks of a PoRep's vanilla proofs: every opened node is the one that the chain asks for, every path leads to its
+ * root, and labels follow from their parents.
  *
  * Most of it the circuit enforces too. Checked here, a fault has a name: partition, challenge and part.
  */

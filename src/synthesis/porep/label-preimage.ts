@@ -8,8 +8,8 @@ const HEADER_BYTES = 64
 export const LABEL_PREIMAGE_BYTES: number = HEADER_BYTES + 32 * LABEL_PARENTS
 
 /**
- * Fills a preimage from the columns of a challenge's parents. The first layer hashes the 6 parents in its own layer, the others
- * those and then the 8 in the layer below, over and over until there are 37.
+ * Fills a preimage from the columns of a challenge's parents. The first layer hashes the 6 parents in its own layer,
+ * the others those and then the 8 in the layer below, over and over until there are 37.
  *
  * @param challenge offset of the challenge's proof in `bytes`
  * @param layer from 1

@@ -1,6 +1,6 @@
 /**
- * The stacked depth-robust graph: which nodes' labels a label depends on (`drgraph.rs` in storage-proofs-core, `graph.rs` in
- * storage-proofs-porep).
+ * The stacked depth-robust graph: which nodes' labels a label depends on (`drgraph.rs` in storage-proofs-core,
+ * `graph.rs` in storage-proofs-porep).
  */
 import { hash } from 'node:crypto'
 import { DRG_PARENTS, EXPANDER_PARENTS } from '../../circuit/porep/porep-circuit.ts'
@@ -44,7 +44,10 @@ export class StackedGraph {
     for (let i = 0; i < EXPANDER_PARENTS; i++) out[DRG_PARENTS + i] = this.#expanderParent(node * EXPANDER_PARENTS + i)
   }
 
-  /** Predecessors at distances that are uniform within a power of two, in a graph of five times as many nodes (DRSample). */
+  /**
+   * Predecessors at distances that are uniform within a power of two, in a graph of five times as many nodes
+   * (DRSample).
+   */
   #drgParents(node: number, out: Uint32Array): void {
     if (node < 2) {
       out.fill(0, 0, DRG_PARENTS)

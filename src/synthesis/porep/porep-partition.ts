@@ -1,4 +1,7 @@
-/** What is known of a seal's proof once its commit-phase-1 output is read. Survives structured clone; the big arrays are shared. */
+/**
+ * What is known of a seal's proof once its commit-phase-1 output is read. Survives structured clone; the big arrays are
+ * shared.
+ */
 import type { CircuitId } from '../../circuit/circuit-id.ts'
 
 /** How challenges follow from the chain's values; see `porep-challenges.ts`. */
@@ -35,7 +38,9 @@ export interface PorepPartition {
   readonly commitments: SealCommitments
   /** Of each challenge its node and the node's 14 parents: 15 numbers. */
   readonly nodes: Uint32Array
-  /** A record of `ChallengeLayout` for each challenge, on a SharedArrayBuffer. Lengths, tags and scalars are checked. */
+  /**
+   * A record of `ChallengeLayout` for each challenge, on a SharedArrayBuffer. Lengths, tags and scalars are checked.
+   */
   readonly proofs: Uint8Array
 }
 

@@ -1,7 +1,9 @@
 /**
- * The compact witness of a PoRep partition, in the order in which `StackedCircuit` allocates: see `circuit/porep/porep-circuit.ts`.
+ * The compact witness of a PoRep partition, in the order in which `StackedCircuit` allocates: see
+ * `circuit/porep/porep-circuit.ts`.
  *
- * Nearly all of it is bits of SHA-256: 18 · (11 · 20 + 30 · 2) compressions of some 26,000 bits for a 32 GiB partition, 16 MB.
+ * Nearly all of it is bits of SHA-256: 18 · (11 · 20 + 30 · 2) compressions of some 26,000 bits for a 32 GiB partition,
+ * 16 MB.
  */
 import { DRG_PARENTS } from '../../circuit/porep/porep-circuit.ts'
 import type { CompactWitness } from '../../circuit/shape.ts'
@@ -33,7 +35,10 @@ const BLOCK_BYTES = 64
 const LABEL_BLOCKS = 20
 const LAST_BLOCK = BLOCK_BYTES * (LABEL_BLOCKS - 1)
 
-/** Writes witnesses of one circuit. Holds the plans of its compressions (a few milliseconds to make); used from one thread. */
+/**
+ * Writes witnesses of one circuit. Holds the plans of its compressions (a few milliseconds to make); used from one
+ * thread.
+ */
 export class PorepWitnessWriter {
   readonly #geometry: PorepGeometry
   readonly #paths = new Sha256PathWriter()

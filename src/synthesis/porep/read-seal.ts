@@ -38,9 +38,9 @@ export interface SealInput {
 }
 
 /**
- * Reads and checks everything that needs no tree hash: forms, lengths, canonical scalars, the sector's identity, and which nodes
- * are challenged. About half a second for the 51 MB of a 32 GiB sector. Above the input it allocates the decoded base64 (38 MB) and
- * the partitions (10 MB).
+ * Reads and checks everything that needs no tree hash: forms, lengths, canonical scalars, the sector's identity, and
+ * which nodes are challenged. About half a second for the 51 MB of a 32 GiB sector. Above the input it allocates the
+ * decoded base64 (38 MB) and the partitions (10 MB).
  *
  * @returns all partitions, proofs on SharedArrayBuffers
  * @throws {InvalidRequestError} with partition, challenge and field at fault

@@ -43,7 +43,10 @@ export function sealFault(
   })
 }
 
-/** {@link sealFault} for readers of records, whose paths begin at the output: `vanilla_proofs`, partition, challenge, field. */
+/**
+ * {@link sealFault} for readers of records, whose paths begin at the output: `vanilla_proofs`, partition, challenge,
+ * field.
+ */
 export function sealRecordFault(sector: bigint): RecordFault {
   return (path: FieldPath, problem, expected, received) => {
     const [first, partition, challenge] = path.steps

@@ -13,7 +13,8 @@ import { PorepWitnessWriter } from './porep-witness.ts'
 const writers = new Map<CircuitId, PorepWitnessWriter>()
 
 /**
- * Checks a partition's vanilla proofs completely and fills the compact witness: less than a second for a 32 GiB partition.
+ * Checks a partition's vanilla proofs completely and fills the compact witness: less than a second for a 32 GiB
+ * partition.
  * @returns the witness, on SharedArrayBuffers; its public inputs are those that a verifier derives
  * @throws {InvalidRequestError} with partition, challenge and field at fault
  * @throws `run.signal.reason` once aborted

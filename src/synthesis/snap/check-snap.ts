@@ -1,6 +1,6 @@
 /**
- * The checks of an update's vanilla proofs: every opened node is the one that the chain asks for, every path leads to its root, and
- * the new replica encodes the new data.
+ * The checks of an update's vanilla proofs: every opened node is the one that the chain asks for, every path leads to
+ * its root, and the new replica encodes the new data.
  *
  * Most of it the circuit enforces too. Checked here, a fault has a name: partition, challenge and part.
  */
@@ -65,8 +65,8 @@ export class SnapChecker {
   }
 
   /**
-   * Checks that the commitments are those of the chain: an update leaves the columns alone, so that comm_c is the same before and
-   * after. Comes first, since challenges follow from comm_r_new: a stale one would make all of them wrong.
+   * Checks that the commitments are those of the chain: an update leaves the columns alone, so that comm_c is the same
+   * before and after. Comes first, since challenges follow from comm_r_new: a stale one would make all of them wrong.
    * @throws {InvalidRequestError}
    */
   checkCommitments(): void {
@@ -144,8 +144,9 @@ export class SnapChecker {
   }
 
   /**
-   * The apex leafs lead to comm_d_new at the partition's place, along the upper end of the first challenge's path, which was
-   * checked. So does each challenge's path, at places that its index says: then it passes through the apex leaf there.
+   * The apex leafs lead to comm_d_new at the partition's place, along the upper end of the first challenge's path,
+   * which was checked. So does each challenge's path, at places that its index says: then it passes through the apex
+   * leaf there.
    */
   #checkApex(): void {
     const { apexLeafs, parameters, proof: layout } = this.#geometry

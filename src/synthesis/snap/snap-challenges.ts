@@ -25,8 +25,9 @@ export function digestsPerPartition({ nodeBits, partitionBits, challenges }: Cha
 }
 
 /**
- * The challenges of partition k. Each of its D digests H(comm_r_new, D · k + j) gives as many numbers of n − p bits as fit into 254,
- * from the lowest bits on, where n is the count of bits of a node's index and p that of the partition's; k stands in the bits above.
+ * The challenges of partition k. Each of its D digests H(comm_r_new, D · k + j) gives as many numbers of n − p bits as
+ * fit into 254, from the lowest bits on, where n is the count of bits of a node's index and p that of the partition's;
+ * k stands in the bits above.
  */
 export function snapChallenges(
   parameters: ChallengeParameters,

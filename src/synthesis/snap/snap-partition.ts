@@ -1,4 +1,7 @@
-/** What a synthesis worker is given for one partition of an update. Survives structured clone; the vanilla proof is shared. */
+/**
+ * What a synthesis worker is given for one partition of an update. Survives structured clone; the vanilla proof is
+ * shared.
+ */
 import type { CircuitId } from '../../circuit/circuit-id.ts'
 
 /** What the chain knows of an update. 32 bytes each, canonical. */

@@ -20,7 +20,10 @@ const HEADER_SCALARS = 6
 /** Of the old replica and of the new data; the third one is derived. */
 const CHALLENGE_LEAFS = 2
 
-/** Writes witnesses of one circuit. Holds the plans of its compressions (a few milliseconds to make); used from one thread. */
+/**
+ * Writes witnesses of one circuit. Holds the plans of its compressions (a few milliseconds to make); used from one
+ * thread.
+ */
 export class SnapWitnessWriter {
   readonly geometry: SnapGeometry
   readonly #hashes = new Sha256PathWriter()

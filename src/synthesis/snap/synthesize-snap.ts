@@ -17,7 +17,8 @@ const CHECKING_SHARE = 0.6
 const writers = new Map<CircuitId, SnapWitnessWriter>()
 
 /**
- * Checks a partition's vanilla proof completely and fills the compact witness: less than a second for a 32 GiB partition.
+ * Checks a partition's vanilla proof completely and fills the compact witness: less than a second for a 32 GiB
+ * partition.
  * @returns the witness, on SharedArrayBuffers; its public inputs are those that a verifier derives
  * @throws {InvalidRequestError} with partition, challenge and field at fault
  * @throws `run.signal.reason` once aborted
