@@ -10,15 +10,15 @@
  * keeps those that `--memory` leaves room for; `--partitions` stops when so many are done, without a proof. In a folder that has none, or with `--software`, they are written to a file first.
  */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { planDevices } from '../../dist/device/open-devices.js'
 import { createEngine } from '../../dist/engine.js'
 import { developmentSetup, statementOf } from '../../dist/index.js'
 import { madeOnDevice } from '../../dist/srs/made-on-device.js'
-import { foundParameters } from '../../dist/srs/parameters-present.js'
 import { listAdapters } from '../../dist/webgpu/list-adapters.js'
+import { developmentFileNames } from '../../src/params/published.ts'
 import { peerRequest } from '../support/peer-request.ts'
 import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
 import { HostUsage } from './host-usage.js'
@@ -102,7 +102,7 @@ function report(round, result, wholeMs, events, usage) {
 const folder = inputFolder(values.inputs)
 const parameters = values.parameters ?? join(scratch, 'parameters')
 const made = values.parameters === undefined && !values.software
-if (!made && foundParameters(circuitId, parameters) === 'missing') {
+if (!made && !existsSync(join(parameters, developmentFileNames(circuitId).paramsFile))) {
   const device = values.software ? 'cpu' : 'gpu'
   await time('development parameters in a file', () => developmentSetup(circuitId, { directory: parameters, device }))
 }
