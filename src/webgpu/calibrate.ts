@@ -58,6 +58,8 @@ const BYTES_PER_PAIR = 640
 /** What a software adapter does in some milliseconds. */
 const SMALL_LOG2 = 9
 const LARGE_LOG2 = 21
+/** Allocations are rounded up by an eighth at most. */
+const ROUNDED = 9 / 8
 /** Points are fewer than pairs: 24 MiB. */
 const MOST_POINTS_LOG2 = 18
 /** The lists whose pairs of sums the points are. */
@@ -138,12 +140,12 @@ async function measure(
   }
 }
 
-function pairsThatFit({ plannedBytes, allocatedBytes }: Gpu): number {
+function pairsThatFit({ plannedBytes, allocatedBytes, bindingBytes }: Gpu): number {
   const known = plannedBytes < Number.POSITIVE_INFINITY
-  const bytes = known
-    ? Math.min(MEMORY_SHARE * plannedBytes, plannedBytes - allocatedBytes)
-    : MEMORY_SHARE * ASSUMED_MEMORY_BYTES
-  return Math.max(2 ** SMALL_LOG2, bytes / BYTES_PER_PAIR)
+  const share = MEMORY_SHARE * (known ? plannedBytes : ASSUMED_MEMORY_BYTES)
+  const room = Math.min(share, known ? plannedBytes - allocatedBytes : share)
+  const bound = bindingBytes / (ROUNDED * POINT_BYTES.g1)
+  return Math.max(2 ** SMALL_LOG2, Math.min(room / BYTES_PER_PAIR, bound))
 }
 
 /**
