@@ -152,7 +152,7 @@ function pairsThatFit({ plannedBytes, allocatedBytes, bindingBytes }: Gpu): numb
  * Values that take turns, so that what the machine does besides is in all of them.
  * @param values the default first
  */
-async function race(
+export async function race(
   what: Trial['what'],
   values: readonly number[],
   measure: (value: number) => Promise<number>,
