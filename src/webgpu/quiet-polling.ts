@@ -20,7 +20,8 @@ export function noteSubmission(): void {
 
 /** Replaces the thread's `setImmediate`, for good. Only for threads and processes that work on a device and nothing else. */
 export function pollQuietly(): void {
-  if (quiet) return
+  // There a rest may last until the next tick of the system's clock, 16 ms.
+  if (quiet || process.platform === 'win32') return
   quiet = true
   const plain = globalThis.setImmediate
   const never = new Int32Array(new SharedArrayBuffer(4))
