@@ -11,6 +11,8 @@ import type { Kernel } from './kernel.ts'
 
 /** A driver that knows the first kernels has one of them ready by then. */
 const PATIENCE_MS = 250
+/** To close a device blocks the event loop for 50 ms: not when the first proof begins. */
+const LINGER_MS = 5_000
 /** They share the event loop of the process. */
 const MOST_HELPERS = 4
 /** Kernels that a device compiles at a time. */
@@ -25,9 +27,13 @@ export const compileHelpers = (cores: number = availableParallelism()): number =
 export interface CompileAheadOptions {
   /** @default what the machine's cores allow */
   readonly helpers?: number | undefined
-  /** How long one of the first kernels may take before helpers are opened. */
+  /** How long one of the first kernels may take before helpers are opened; 0 where the driver has most likely not seen them. */
   readonly patienceMs?: number | undefined
+  /** How long helpers stay open when there is nothing left for them. */
+  readonly lingerMs?: number | undefined
 }
+
+type Helper = Pick<Gpu, 'prepare' | 'close'>
 
 export class CompileAhead {
   /** Resolves when the device was asked for every kernel and has answered, and no helper is left. Never rejects. */
@@ -38,6 +44,8 @@ export class CompileAhead {
   /** By kernel: called when the device has answered. */
   readonly #answer = new Map<Kernel, () => void>()
   readonly #answered = new Map<Kernel, Promise<void>>()
+  readonly #helpers: Helper[] = []
+  readonly #over = new AbortController()
   #helped = false
 
   /**
@@ -47,7 +55,7 @@ export class CompileAhead {
   constructor(
     gpu: Pick<Gpu, 'prepare' | 'open'>,
     kernels: readonly Kernel[],
-    openHelper: () => Promise<Pick<Gpu, 'prepare' | 'close'>>,
+    openHelper: () => Promise<Helper>,
     options: CompileAheadOptions = {},
   ) {
     this.#gpu = gpu
@@ -67,9 +75,14 @@ export class CompileAhead {
     await Promise.all(kernels.map((kernel) => this.#answered.get(kernel)))
   }
 
+  /** Closes helpers as soon as they have nothing to do. */
+  end(): void {
+    this.#over.abort()
+  }
+
   async #compile(
-    openHelper: () => Promise<Pick<Gpu, 'prepare' | 'close'>>,
-    { helpers = compileHelpers(), patienceMs = PATIENCE_MS }: CompileAheadOptions,
+    openHelper: () => Promise<Helper>,
+    { helpers = compileHelpers(), patienceMs = PATIENCE_MS, lingerMs = LINGER_MS }: CompileAheadOptions,
   ): Promise<void> {
     const first = this.#left.slice(0, LANES)
     const ownLanes = (): Promise<void>[] =>
@@ -86,10 +99,13 @@ export class CompileAhead {
     // Where no helper could be opened.
     await Promise.all(this.#left.splice(0).map((kernel) => this.#ask(kernel)))
     await Promise.all(this.#answered.values())
+    if (this.#helpers.length > 0) await delay(lingerMs, undefined, { signal: this.#over.signal }).catch(() => {})
+    for (const helper of this.#helpers) await helper.close()
   }
 
   /** Whether all of some kernels take longer than that. */
   async #isSlow(kernels: readonly Kernel[], patienceMs: number): Promise<boolean> {
+    if (patienceMs === 0) return true
     const patience = new AbortController()
     const slow = delay(patienceMs, true, { signal: patience.signal }).catch(() => false)
     const known = Promise.race(kernels.map((kernel) => this.#answered.get(kernel))).then(() => false)
@@ -98,13 +114,10 @@ export class CompileAhead {
     return result
   }
 
-  async #help(openHelper: () => Promise<Pick<Gpu, 'prepare' | 'close'>>): Promise<void> {
+  async #help(openHelper: () => Promise<Helper>): Promise<void> {
     const helper = await openHelper()
-    try {
-      await Promise.all(Array.from({ length: LANES }, () => this.#lane(() => this.#gpu.open, helper)))
-    } finally {
-      await helper.close()
-    }
+    this.#helpers.push(helper)
+    await Promise.all(Array.from({ length: LANES }, () => this.#lane(() => this.#gpu.open, helper)))
   }
 
   /** Compiles one kernel after another on the device, or on a helper and then, from the driver's cache, on the device. */

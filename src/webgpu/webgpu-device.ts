@@ -27,7 +27,7 @@ import { GpuAssignment } from './assignment/gpu-assignment.ts'
 import { GpuShape } from './assignment/gpu-shape.ts'
 import { ROW_KERNELS } from './assignment/row-kernels.ts'
 import { type Calibration, calibrate } from './calibrate.ts'
-import { CompileAhead } from './compile-ahead.ts'
+import { CompileAhead, compileHelpers } from './compile-ahead.ts'
 import { fixedBaseMultiples } from './curve/fixed-base.ts'
 import { encodedBytes, importKernels, streamPoints } from './curve/import-points.ts'
 import { MAX_SHARDS, shardLog2 } from './elements.ts'
@@ -35,6 +35,7 @@ import { Gpu } from './gpu.ts'
 import { type JointPlan, jointPlan, sumJointly } from './joint-queries.ts'
 import { keepBusy } from './keep-busy.ts'
 import type { Kernel } from './kernel.ts'
+import { kernelsSeen, rememberKernels } from './kernels-seen.ts'
 import { CarriedSum } from './msm/carried-sum.ts'
 import { addSums } from './msm/combine.ts'
 import { multiexp, multiexpKernels } from './msm/multiexp.ts'
@@ -44,7 +45,7 @@ import { QUOTIENT_KERNELS } from './ntt/quotient.ts'
 import { TRANSFORM_KERNELS } from './ntt/transform.ts'
 import type { AdapterInfo, OpenGpuOptions } from './open-gpu.ts'
 import { FQ } from './prelude/digit-field.ts'
-import { runSelfTest } from './self-test.ts'
+import { knownAnswers, runSelfTest } from './self-test.ts'
 import { GpuSetup, type WrapPoints } from './setup/device-setup.ts'
 import type { Tuning } from './tuning.ts'
 import { type GpuPlan, leastGpuBytes, planGpu, rangePoints } from './working-set.ts'
@@ -125,6 +126,7 @@ export class WebGpuDevice implements ProvingDevice {
   /** Sums of queries whose last range has not come yet. */
   readonly #begun = new WeakMap<GpuAssignment, Map<Query, RangeSum>>()
   #ahead: CompileAhead | undefined
+  #remembering: Promise<void> | undefined
   /** Resolves when the driver took the device away, or it was closed. */
   readonly lost: Promise<GpuDeviceLostError>
 
@@ -141,18 +143,33 @@ export class WebGpuDevice implements ProvingDevice {
 
   /** @throws {GpuUnavailableError} no adapter, or none that is wanted */
   static async create(options: WebGpuDeviceOptions = {}): Promise<WebGpuDevice> {
-    const gpu = await Gpu.open(options)
-    const tuning = (await options.tuning?.(gpu.info)) ?? gpu.tuning
-    gpu.tune(tuning)
-    const openHelper = async (): Promise<Gpu> => {
-      const helper = await Gpu.open(options)
-      helper.tune(tuning)
-      return helper
+    const adapter = options.adapter ?? ''
+    // A driver that was never given these kernels compiles them for seconds: helpers are opened beside the device then.
+    const seen = options.allowSoftware === true || (await kernelsSeen(adapter))
+    const helpers = Array.from({ length: seen ? 0 : compileHelpers() }, () => Gpu.open(options))
+    for (const helper of helpers) helper.catch(() => {})
+    let device: WebGpuDevice
+    try {
+      const gpu = await Gpu.open(options)
+      gpu.tune((await options.tuning?.(gpu.info)) ?? gpu.tuning)
+      device = new WebGpuDevice(gpu)
+    } catch (error) {
+      await Promise.allSettled(helpers.map((helper) => helper.then((opened) => opened.close())))
+      throw error
     }
+    const { gpu } = device
     // In the background: the first proof finds them compiled, or waits for the rest. A kernel that fails is compiled again where it is
     // needed, and fails there. A software adapter has no threads to spare.
-    const device = new WebGpuDevice(gpu)
-    if (!gpu.info.software) device.#ahead = new CompileAhead(gpu, PROVING_KERNELS, openHelper)
+    if (gpu.info.software) return device
+    const openHelper = async (): Promise<Gpu> => {
+      const helper = await (helpers.shift() ?? Gpu.open(options))
+      helper.tune(gpu.tuning)
+      return helper
+    }
+    device.#ahead = new CompileAhead(gpu, PROVING_KERNELS, openHelper, { patienceMs: seen ? undefined : 0 })
+    device.#remembering = device.#ahead.ready(PROVING_KERNELS).then(async () => {
+      if (!seen && gpu.open) await rememberKernels(adapter)
+    })
     return device
   }
 
@@ -365,12 +382,15 @@ export class WebGpuDevice implements ProvingDevice {
   }
 
   async selfTest(run: Run): Promise<void> {
+    const answers = knownAnswers()
+    answers.catch(() => {})
     // Asked for now they would be compiled here, two at a time, beside helpers that compile the same.
     if (this.#ahead !== undefined) await orAborted(this.#ahead.ready(SELF_TEST_KERNELS), run.signal)
-    await runSelfTest(this.gpu, run)
+    await runSelfTest(this.gpu, run, await answers)
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.gpu.close(), this.#ahead?.done])
+    this.#ahead?.end()
+    await Promise.all([this.gpu.close(), this.#ahead?.done, this.#remembering])
   }
 }

@@ -71,12 +71,25 @@ describe('kernels compiled ahead', () => {
       opened.push(helper)
       return helper
     }
-    const ahead = new CompileAhead(gpu, kernels, openHelper, { helpers: 2, patienceMs: 10 })
+    const ahead = new CompileAhead(gpu, kernels, openHelper, { helpers: 2, patienceMs: 10, lingerMs: 0 })
     await ahead.ready(kernels)
     await ahead.done
     expect(opened.map(({ closed }) => closed)).toEqual([1, 1])
     // The device began two by itself; all others were begun by one helper.
     expect(sorted(opened.flatMap(({ asked }) => asked))).toEqual(names.slice(2))
+    expect(sorted(gpu.asked)).toEqual(names)
+  })
+
+  it('are given to helpers at once where the driver has seen none; these stay until they are told to go', async () => {
+    const known = new Set<string>()
+    const gpu = new Compiler(known, 20)
+    const helper = new Compiler(known, 20)
+    const ahead = new CompileAhead(gpu, kernels, async () => helper, { helpers: 1, patienceMs: 0, lingerMs: 60_000 })
+    await ahead.ready(kernels)
+    expect(helper.closed).toBe(0)
+    ahead.end()
+    await ahead.done
+    expect(helper.closed).toBe(1)
     expect(sorted(gpu.asked)).toEqual(names)
   })
 
@@ -87,7 +100,7 @@ describe('kernels compiled ahead', () => {
     expect(sorted(gpu.asked)).toEqual(names)
     const own = new Compiler(new Set(), 20)
     const failing = new Compiler(new Set(), 5, 'kernel 4')
-    await new CompileAhead(own, kernels, async () => failing, { helpers: 1, patienceMs: 5 }).done
+    await new CompileAhead(own, kernels, async () => failing, { helpers: 1, patienceMs: 5, lingerMs: 0 }).done
     expect(sorted(own.asked)).toEqual(names)
     expect(failing.closed).toBe(1)
   })
@@ -100,7 +113,11 @@ describe('kernels compiled ahead', () => {
     expect(sorted(gpu.asked)).toEqual(names)
     const gone = new Compiler(new Set(), 30, 'kernel 0')
     gone.open = false
-    await new CompileAhead(gone, kernels, async () => new Compiler(new Set(), 5), { helpers: 1, patienceMs: 5 }).done
+    await new CompileAhead(gone, kernels, async () => new Compiler(new Set(), 5), {
+      helpers: 1,
+      patienceMs: 5,
+      lingerMs: 0,
+    }).done
     expect(sorted(gone.asked)).toEqual(names)
   })
 
