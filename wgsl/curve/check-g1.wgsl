@@ -1,9 +1,13 @@
 const COORDINATES = 2u;
 const SQUARES = 1u;
-// x²; then y² and − x² x.
-fn factors_of(step: u32, i: u32, squares: Squares) -> Factors {
-  let right = coordinate(i, select(0u, 1u, step == 1u));
-  var left = right;
-  if (step == 2u) { left = fq_signed(squares.first, true); }
-  return Factors(left, right);
+// x²; then − x² x and y².
+fn factors_of_x(step: u32, i: u32, squares: Squares) -> Factors {
+  let x = coordinate(i, 0u);
+  var left = x;
+  if (step == 1u) { left = fq_signed(squares.first, true); }
+  return Factors(left, x);
+}
+fn factors_of_y(step: u32, i: u32) -> Factors {
+  let y = coordinate(i, 1u);
+  return Factors(y, y);
 }

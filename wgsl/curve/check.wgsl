@@ -1,5 +1,5 @@
-// Whether points lie on the curve: y² − x³ − b = 0, or both parts of that in Fq2. Steps add one product each; the first ones give the squares
-// that x³ is made of, then two products together are a part of y² − x³, or its negative, reduced once.
+// Whether points lie on the curve: y² − x³ − b = 0, or both parts of that in Fq2. The first steps give the squares that x³ is made of; in each
+// further one two products together are a part of y² − x³, reduced once.
 // `first_bad` gets the lowest number of a point that does not, counted from `first` on; it starts above all of them.
 struct CheckParams { points: u32, steps: u32, first: u32 }
 
@@ -18,20 +18,20 @@ fn check_points(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups
   let i = workgroup_number(group, groups) * 64u + local;
   if (i >= params.points) { return; }
   var squares = Squares();
-  var sum = FQSum();
   var on_curve = true;
   // The number of steps comes from the uniform, else a compiler would unroll them into as many bodies.
   for (var step = 0u; step < params.steps; step++) {
-    let factors = factors_of(step, i, squares);
-    sum = fq_accumulate(sum, factors.left, factors.right);
-    let square = step < SQUARES;
-    if (!square && ((step - SQUARES) & 1u) == 0u) { continue; }
+    let of_x = factors_of_x(step, i, squares);
+    var sum = fq_accumulate(FQSum(), of_x.left, of_x.right);
+    if (step >= SQUARES) {
+      let of_y = factors_of_y(step, i);
+      sum = fq_accumulate(sum, of_y.left, of_y.right);
+    }
     let value = fq_reduce(sum);
-    sum = FQSum();
     if (step == 0u) { squares.first = value; }
     if (step == 1u) { squares.second = value; }
     // b = 4, and 4 + 4 u in Fq2.
-    if (!square) { on_curve = on_curve && fq_is_zero(fq_plus_scaled(value, FQ_ONE, -4)); }
+    if (step >= SQUARES) { on_curve = on_curve && fq_is_zero(fq_plus_scaled(value, FQ_ONE, -4)); }
   }
   if (!on_curve) { atomicMin(&first_bad, params.first + i); }
 }

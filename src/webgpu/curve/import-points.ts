@@ -30,7 +30,7 @@ export const CHECK_KERNEL: Readonly<Record<Group, Kernel>> = { g1: checkKernel('
 
 /** Elements of Fq in a point, and steps of its check. */
 const COORDINATES = { g1: 2, g2: 4 } as const
-const CHECK_STEPS = { g1: 3, g2: 6 } as const
+const CHECK_STEPS = { g1: 2, g2: 4 } as const
 
 /** Where points come from and go to: ranges of exactly their size. */
 export interface PointImport {
