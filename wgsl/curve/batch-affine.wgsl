@@ -15,7 +15,7 @@ struct Params {
   blocks: u32,
   half: u32,
   operands: u32,
-  // Of denominator-products.wgsl: what their number is.
+  // What their number is, where a thread takes several pairs.
   threads: u32,
 }
 
