@@ -1,16 +1,18 @@
 /**
- * All sums of a small circuit's proof at once: the four in G1 together, and the one in G2 beside them, so that the device has work while either waits
- * for what it reads back.
+ * All sums of a small circuit's proof at once: those in G1 together, and the one in G2 beside them, so that the device has work while either waits
+ * for what it reads back, or for the host.
  */
 import type { CircuitShape } from '../circuit/shape.ts'
 import type { Run } from '../groth16/proving-device.ts'
-import { paramsLayout, QUERIES, QUERY_GROUP, type Query } from '../params/layout.ts'
+import { paramsLayout, QUERIES, type Query } from '../params/layout.ts'
 import type { PartitionSize } from './assignment/assignment-bytes.ts'
 import type { GpuAssignment, QueryScalars } from './assignment/gpu-assignment.ts'
 import type { Group } from './curve/batch-affine.ts'
 import { ELEMENT_BYTES } from './elements.ts'
 import { allocationBytes, type Gpu } from './gpu.ts'
-import { jointInput, jointSums, jointSumsBytes } from './msm/joint-sums.ts'
+import { addSums } from './msm/combine.ts'
+import { jointInput, jointSums, jointSumsBytes, type QueryTerms } from './msm/joint-sums.ts'
+import type { SumOrder } from './msm/multiexp.ts'
 import type { PlanInput } from './msm/plan.ts'
 import { mostlyBits } from './msm/query-sum.ts'
 
@@ -23,9 +25,10 @@ const G2_SHARE = 1 / 3
 /** The sums of each group, with the device memory that they may take. */
 export type JointPlan = Readonly<Record<Group, PlanInput>>
 
-const GROUP_QUERIES: Readonly<Record<Group, readonly Query[]>> = {
-  g1: QUERIES.filter((query) => QUERY_GROUP[query] === 'g1'),
-  g2: QUERIES.filter((query) => QUERY_GROUP[query] === 'g2'),
+/** Queries that make one sum each, in each group: those over h and l are only ever added up. */
+const SUMS: Readonly<Record<Group, readonly (readonly Query[])[]>> = {
+  g1: [['h', 'l'], ['a'], ['b_g1']],
+  g2: [['b_g2']],
 }
 
 type Circuit = PartitionSize & Pick<CircuitShape, 'density'>
@@ -49,7 +52,7 @@ export function jointPlan(circuit: Circuit, bindingBytes: number, memoryBytes: n
   const { queries } = paramsLayout(circuit)
   const share = Math.min(1, (memoryBytes - scalarsBytes(circuit)) / (MOST_BYTES.g1 + MOST_BYTES.g2))
   const inputOf = (group: Group): PlanInput | undefined => {
-    const parts = GROUP_QUERIES[group].map((query) => queries[query].points)
+    const parts = SUMS[group].map((of) => of.reduce((sum, query) => sum + queries[query].points, 0))
     return jointInput({ group, parts, bindingBytes, memoryBytes: share * MOST_BYTES[group] })
   }
   const [g1, g2] = [inputOf('g1'), inputOf('g2')]
@@ -59,7 +62,7 @@ export function jointPlan(circuit: Circuit, bindingBytes: number, memoryBytes: n
 
 /**
  * @param points of all queries
- * @returns the sums, uncompressed big-endian
+ * @returns the sums, uncompressed big-endian; of h and l together as that of h
  */
 export async function sumJointly(
   gpu: Gpu,
@@ -71,23 +74,31 @@ export async function sumJointly(
   const { queries } = paramsLayout(assignment.shape.shape)
   const scalars = new Map<Query, QueryScalars>()
   const shares: Record<Group, number> = { g1: 0, g2: 0 }
-  const sumsOf = async (group: Group): Promise<(readonly [Query, Uint8Array])[]> => {
+  const sumsOf = async (group: Group, order: SumOrder): Promise<(readonly [Query, Uint8Array])[]> => {
     const unit = (share: number): void => {
       shares[group] = share
       run.unit((1 - G2_SHARE) * shares.g1 + G2_SHARE * shares.g2)
     }
-    const terms = GROUP_QUERIES[group].map((query) => {
+    const termsOf = (query: Query): QueryTerms => {
       return { points: points[query], scalars: scalars.get(query) as QueryScalars, count: queries[query].points }
-    })
-    const sums = await jointSums(gpu, plan[group], terms, { ...run, unit })
-    return GROUP_QUERIES[group].map((query, k) => [query, sums[k] as Uint8Array])
+    }
+    const terms = SUMS[group].map((of) => of.map(termsOf))
+    const sums = await jointSums(gpu, plan[group], terms, { ...run, unit }, order)
+    return SUMS[group].flatMap((of, k) =>
+      of.map((query, i) => [query, i === 0 ? (sums[k] as Uint8Array) : addSums(group, [])] as const),
+    )
   }
   try {
     for (const query of QUERIES) scalars.set(query, await assignment.scalars(query, 0, queries[query].points))
+    // The sum in G2 goes before: what is left of it is added up on the host while the device works on the others.
+    let recorded = (): void => {}
+    const after = new Promise<void>((resolve) => {
+      recorded = resolve
+    })
     // Each has stopped using buffers before they are released.
     const settled = await Promise.allSettled([
-      sumsOf('g1'),
-      sumsOf('g2'),
+      sumsOf('g2', { recorded }).finally(recorded),
+      sumsOf('g1', { after }),
       ...[...scalars.values()].map(async ({ ready }) => {
         await ready
         return []

@@ -1,5 +1,5 @@
 /**
- * The sums of several queries at once, for circuits so small that the latency of rounds rules their sums: points and scalars are copied one behind the
+ * Several sums at once, each over one query or more, for circuits so small that the latency of rounds rules their sums: points and scalars are copied one behind the
  * other, the buckets of all queries lie side by side, and rounds, inversions, reduction and waits are shared.
  *
  * A 32 GiB WinningPoSt has four sums in G1 of 0.27 to 0.52 million points. Each alone is 20 rounds of which 15 are small, and waits twice for the host.
@@ -9,7 +9,7 @@ import { BufferSet } from '../buffer-set.ts'
 import { type Group, POINT_BYTES } from '../curve/batch-affine.ts'
 import { ELEMENT_BYTES } from '../elements.ts'
 import { allocationBytes, type Gpu } from '../gpu.ts'
-import { sumTile } from './multiexp.ts'
+import { type SumOrder, sumTile } from './multiexp.ts'
 import {
   type MultiexpPlan,
   mostPoints,
@@ -31,7 +31,7 @@ export interface QueryTerms {
   readonly count: number
 }
 
-/** What a joint sum over queries of so many points each is planned with; undefined where they are better summed one after the other. */
+/** What joint sums of so many points each are planned with; undefined where they are better summed one after the other. */
 export function jointInput(
   input: Omit<PlanInput, 'count'> & { readonly parts: readonly number[] },
 ): PlanInput | undefined {
@@ -55,30 +55,33 @@ function jointSumsPlan(input: PlanInput, options: PlanOptions = {}): MultiexpPla
 export const jointSumsBytes = (input: PlanInput): number => multiexpBytes(jointSumsPlan(input)) + copiesBytes(input)
 
 /**
- * @param input of {@link jointInput}, for the queries in their order
- * @returns one sum a query, uncompressed big-endian
+ * @param input of {@link jointInput}, for the sums in their order
+ * @param sums the queries that each is over
+ * @returns the sums, uncompressed big-endian
  * @throws {RangeError} it is for other numbers of points
  */
 export async function jointSums(
   gpu: Gpu,
   input: PlanInput,
-  queries: readonly QueryTerms[],
+  sums: readonly (readonly QueryTerms[])[],
   run: Run,
-  options: PlanOptions = {},
+  options: PlanOptions & SumOrder = {},
 ): Promise<Uint8Array[]> {
   const { group, count, parts = [count] } = input
-  if (parts.length !== queries.length || parts.some((points, k) => points !== queries[k]?.count))
-    throw new RangeError(`Sums of ${parts} points were planned, not of ${queries.map((query) => query.count)}.`)
+  const counts = sums.map((queries) => queries.reduce((total, query) => total + query.count, 0))
+  if (parts.length !== counts.length || parts.some((points, k) => points !== counts[k]))
+    throw new RangeError(`Sums of ${parts} points were planned, not of ${counts}.`)
+  const queries = sums.flat()
   const plan = jointSumsPlan({ ...input, bucketCost: gpu.tuning.bucketCost }, options)
   const [only, ...others] = queries
-  if (only !== undefined && others.length === 0) return await sumTile(gpu, plan, only.points, only.scalars, run)
+  if (only !== undefined && others.length === 0)
+    return await sumTile(gpu, plan, only.points, only.scalars, run, options)
   const set = new BufferSet(gpu)
   try {
     const points = await set.allocate(count * POINT_BYTES[group], 'points of all queries')
     const scalars = await set.allocate(count * ELEMENT_BYTES, 'scalars of all queries')
     const copied = copyTerms(gpu, group, queries, points, scalars)
-    const [sums] = await Promise.all([sumTile(gpu, plan, points, { buffer: scalars, first: 0 }, run), copied])
-    return sums
+    return (await Promise.all([sumTile(gpu, plan, points, { buffer: scalars, first: 0 }, run, options), copied]))[0]
   } finally {
     set.release()
   }

@@ -63,6 +63,14 @@ export async function multiexp(
   return sum as Uint8Array
 }
 
+/** The place of a sum among those that are made at the same time. */
+export interface SumOrder {
+  /** Its rounds wait for this. */
+  readonly after?: Promise<unknown> | undefined
+  /** Called once all of it is recorded, and most of it submitted. */
+  readonly recorded?: (() => void) | undefined
+}
+
 /** The sums of one tile of points, as many as the plan has parts. */
 export async function sumTile(
   gpu: Gpu,
@@ -70,6 +78,7 @@ export async function sumTile(
   points: BufferRange,
   scalars: Scalars,
   run: Run,
+  { after, recorded }: SumOrder = {},
 ): Promise<Uint8Array[]> {
   const { group } = plan
   await gpu.prepare(multiexpKernels(group))
@@ -79,8 +88,8 @@ export async function sumTile(
     const sums = { buffer: await set.allocate(bytes.sums, 'bucket sums'), offset: 0, size: bytes.sums }
     const work = reductionWork(plan)
     const stream = new UnitStream(gpu, 'multiexp', run, mostTileWork(plan, ADDITION_COST[group]) + work)
-    const { adder, pairSums } = await recordTile(gpu, set, stream, plan, { points, scalars, sums }, work)
-    return await finishSum(gpu, set, stream, plan, adder, sums.buffer, pairSums)
+    const { adder, pairSums } = await recordTile(gpu, set, stream, plan, { points, scalars, sums, after }, work)
+    return await finishSum(gpu, set, stream, plan, adder, sums.buffer, pairSums, recorded)
   } finally {
     set.release()
   }
@@ -96,6 +105,7 @@ export const reductionWork = (plan: MultiexpPlan): number =>
 /**
  * From the sums of all buckets, which are overwritten, to the encoded sums.
  * @param other as `pairSums` of the plan
+ * @param recorded called once all is recorded
  */
 export async function finishSum(
   gpu: Gpu,
@@ -105,6 +115,7 @@ export async function finishSum(
   adder: BatchAffine,
   sums: GPUBuffer,
   other: GPUBuffer,
+  recorded?: () => void,
 ): Promise<Uint8Array[]> {
   const { group, window } = plan
   const windows = allWindows(plan)
@@ -112,6 +123,7 @@ export async function finishSum(
   const encoded = await set.allocate(left * POINT_BYTES[group], 'encoded sums')
   const reduced = await recordReduction(stream, adder, { sums, other, windows, v: window - 1 })
   recordExport(stream.commands, group, reduced, encoded, left)
+  recorded?.()
   // The last unit is submitted at once, the copy behind it; both are waited for together.
   const [, bytes] = await Promise.all([stream.finish(), gpu.download(encoded, 0, left * POINT_BYTES[group])])
   return combineReduced(bytes, plan)

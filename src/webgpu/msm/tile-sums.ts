@@ -29,6 +29,8 @@ export const mostTileWork = (plan: MultiexpPlan, additionCost: number): number =
 export interface Tile {
   readonly points: BufferRange
   readonly scalars: Scalars
+  /** Rounds, all but what is recorded while totals are read, wait for this: another sum that goes before. */
+  readonly after?: Promise<unknown> | undefined
   /** Receives the sums of all buckets, window by window, in each of them sum by sum. */
   readonly sums: Range
 }
@@ -44,7 +46,7 @@ export async function recordTile(
   set: BufferSet,
   stream: UnitStream,
   plan: MultiexpPlan,
-  { points, scalars, sums }: Tile,
+  { points, scalars, sums, after }: Tile,
   laterWork: number,
 ): Promise<{ readonly adder: BatchAffine; readonly pairSums: GPUBuffer }> {
   const { group, windows, runs, mergedAfter, slicePairs } = plan
@@ -71,7 +73,7 @@ export async function recordTile(
   const nextPairSums = await make('nextPairSums')
   const mergedSums = await make('mergedSums')
   const mergedBucket = await make('mergedBucket')
-  const totals = await readTotals()
+  const [totals] = await Promise.all([readTotals(), after])
   stream.expect(sortingWork(plan) + totals.reduce((sum, total) => sum + roundsWork(group, total), 0) + laterWork)
   const common = { group, adder, ranges, ...pairs, sums }
   let base = 0

@@ -20,11 +20,16 @@ const SCALARS: readonly ((i: number, random: Random) => bigint)[] = [
 ]
 
 const joint =
-  (group: Group, parts: readonly number[], options: PlanOptions & { readonly memoryBytes?: number } = {}): Check =>
+  (
+    group: Group,
+    sizes: readonly (readonly number[])[],
+    options: PlanOptions & { readonly memoryBytes?: number } = {},
+  ): Check =>
   async (gpu) => {
     const random = new Random()
     const points = randomPoints(group, 40, random)
-    const terms = parts.map((count, k) => {
+    const parts = sizes.map((counts) => counts.reduce((total, count) => total + count, 0))
+    const terms = sizes.flat().map((count, k) => {
       const scalarOf = SCALARS[k % SCALARS.length] as (i: number, random: Random) => bigint
       return Array.from({ length: count }, (_, i) => ({
         point: points[(i + 7 * k) % points.length] as (typeof points)[number],
@@ -48,7 +53,9 @@ const joint =
     assert.ok(input !== undefined, 'so few points are summed together')
     gpu.trim()
     const { usedBytes: used, allocatedBytes: allocated } = gpu
-    const sums = await jointSums(gpu, input, queries, run, plan)
+    const left = [...queries]
+    const grouped = sizes.map(({ length }) => left.splice(0, length))
+    const sums = await jointSums(gpu, input, grouped, run, plan)
     assert.equal(gpu.usedBytes, used, 'every work buffer is released')
     const grown = gpu.allocatedBytes - allocated
     const most = jointSumsBytes(input) + SMALL_BYTES
@@ -56,14 +63,19 @@ const joint =
     for (const buffer of buffers) gpu.release(buffer)
     assert.deepEqual(
       sums.map((sum) => affineOf(group, sum)),
-      terms.map((own) => referenceSum(group, own)),
+      grouped.map((own) =>
+        referenceSum(
+          group,
+          own.flatMap((query) => terms[queries.indexOf(query)] ?? []),
+        ),
+      ),
     )
   }
 
 export const jointSumChecks: Record<string, Check> = {
-  'g1: joint sums of one query': joint('g1', [70]),
-  'g1: joint sums of four queries': joint('g1', [130, 64, 3, 97]),
-  'g1: joint sums, one without points': joint('g1', [33, 0, 1, 20, 65], { window: 5 }),
-  'g1: joint sums in runs of windows': joint('g1', [60, 35, 20], { window: 6, windowsAtOnce: 10, slicePairs: 64 }),
-  'g2: joint sums of two queries': joint('g2', [40, 25], { window: 5 }),
+  'g1: joint sums of one query': joint('g1', [[70]]),
+  'g1: joint sums of four queries': joint('g1', [[130, 64], [3], [97]]),
+  'g1: joint sums, one without points': joint('g1', [[33, 0], [1], [], [20], [65]], { window: 5 }),
+  'g1: joint sums in runs of windows': joint('g1', [[60], [35, 20]], { window: 6, windowsAtOnce: 10, slicePairs: 64 }),
+  'g2: joint sums of two queries': joint('g2', [[40], [25]], { window: 5 }),
 }
