@@ -1,4 +1,6 @@
-/** The columns of a product in doubles: see field-fma.ts for what h, l, C, K and e are, and why every step is exact. */
+/**
+ * The columns of a product in doubles: see fma-product.ts for what h, l, C, K and e are, and why every step is exact.
+ */
 import type { FunctionBuilder } from './wat.ts'
 import { get } from './wat.ts'
 
@@ -120,7 +122,9 @@ export class ColumnEmitter {
     column.l = this.#f.local('v128', column.l === undefined ? text : `(f64x2.add ${get(column.l)} ${text})`)
   }
 
-  /** q = −t · p^−1 mod 2^w: K as addend rounds the product to a multiple of 2^w, which is then taken from it exactly. */
+  /**
+   * q = −t · p^−1 mod 2^w: K as addend rounds the product to a multiple of 2^w, which is then taken from it exactly.
+   */
   quotient(t: string, pInverse: number): string {
     if (this.#f === undefined) return ''
     const k = this.#splat(1.5 * 2 ** (52 + this.#w))
