@@ -12,7 +12,7 @@ import { estimateCircuit } from '../budget/estimates.ts'
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import { circuitShape } from '../circuit/circuit-shape.ts'
 import { WorkerDeviceClient } from '../device/device-client.ts'
-import type { AdapterDetails } from '../device/device-spec.ts'
+import type { AdapterDetails, TuningInUse } from '../device/device-spec.ts'
 import { gpuSpec } from '../device/open-devices.ts'
 import { GpuUnavailableError } from '../errors.ts'
 import { type DeviceRates, randomWitness } from '../groth16/device-rates.ts'
@@ -60,6 +60,8 @@ export interface BenchReport {
   readonly cpu: { readonly model: string; readonly cores: number }
   readonly device: string
   readonly adapter?: AdapterDetails
+  /** What a GPU is tuned to, and since when. */
+  readonly tuning?: TuningInUse
   /** Opening the device. */
   readonly openMs: number
   readonly rates: DeviceRates
@@ -84,7 +86,7 @@ export async function bench(options: BenchOptions): Promise<BenchReport> {
   const client = await openDevice(options)
   try {
     const openMs = performance.now() - from
-    const { name, adapter, maxLog2Domain } = client.info
+    const { name, adapter, tuning, maxLog2Domain } = client.info
     const rates = await client.measure({ log2Domain }, { signal })
     const proofs: ProofTimes[] = []
     for (const parameters of circuits) proofs.push(await proofTimes(client, parameters, options))
@@ -94,6 +96,7 @@ export async function bench(options: BenchOptions): Promise<BenchReport> {
       cpu: { model: cpus()[0]?.model.trim() ?? 'unknown', cores: availableParallelism() },
       device: name,
       ...(adapter !== undefined && { adapter }),
+      ...(tuning !== undefined && { tuning }),
       openMs,
       rates,
       estimates: circuitTimes(rates, maxLog2Domain),
