@@ -253,6 +253,7 @@ class DeviceHost {
     using _memory = await this.#admit(circuit, run)
     using opened = await this.#circuits.use(circuit, run)
     await opened.points.load(run)
+    await this.#device.prime?.(opened.shape)
     return residencyOf(opened.points)
   }
 

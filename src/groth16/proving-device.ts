@@ -112,6 +112,9 @@ export interface ProvingDevice {
 
   loadShape(shape: CircuitShape): Promise<DeviceShape>
 
+  /** Makes the memory that partitions of a circuit work in, before they come, where a device takes long for that. */
+  prime?(shape: DeviceShape): Promise<void>
+
   /**
    * Takes a witness over, fills in what is derived, and evaluates A·z and B·z.
    * @throws {SynthesisError} the witness was `unchecked`, and does not satisfy the circuit. GPUs alone take such witnesses
@@ -149,8 +152,7 @@ export interface ProvingDevice {
   /**
    * The sums of all queries at once, for a circuit so small that a device makes them faster together.
    * @param points all points of every query
-   * @returns the sums of each assignment, those over h and l perhaps together as that over h, since a proof takes no more of them than their sum;
-   *   undefined, at once, where it takes one query after the other
+   * @returns the sums of each assignment; undefined, at once, where it takes one query after the other
    */
   sumQueries?(
     points: Readonly<Record<Query, DevicePoints>>,
