@@ -23,6 +23,7 @@ import { MemoryExhaustedError } from './arena.ts'
 import { CpuAssignment } from './assignment/cpu-assignment.ts'
 import { CpuShape } from './assignment/cpu-shape.ts'
 import { queryScalars } from './assignment/query-scalars.ts'
+import { collectGarbage } from './collect-garbage.ts'
 import { CpuPoints, loadDevicePoints } from './device-points.ts'
 import { fixedBaseMultiples } from './fixed-base/fixed-base.ts'
 import { shortSum } from './local-kernels.ts'
@@ -192,7 +193,10 @@ export class CpuDevice implements ProvingDevice {
    * @throws `signal.reason`, some ms after it aborts; {@link Error} if threads can't be started: the present ones go on then
    */
   async trim(signal: AbortSignal, leastBytes: number = WORTH_GIVING_BACK): Promise<void> {
-    if (this.memoryBytes - this.usedBytes >= leastBytes) await this.#pool.renew(signal)
+    if (this.memoryBytes - this.usedBytes < leastBytes) return
+    await this.#pool.renew(signal)
+    // A memory that nobody has any more goes with the garbage: by itself not within minutes (measured).
+    await collectGarbage()
   }
 
   /** Says lack of memory in the terms of all devices. */
