@@ -1,9 +1,12 @@
 /** The kernels of the CPU device on the calling thread, for work that is too short to be handed to others. */
 import { readFileSync } from 'node:fs'
+import { frToBytes } from '../field/fr.ts'
 import type { ShortSum } from '../groth16/proving-device.ts'
 import { MemoryArena } from './arena.ts'
 import { combineWindows } from './msm/combine.ts'
-import type { Group } from './msm/group-kernels.ts'
+import { sumByDoubling, type Term } from './msm/doubling-sum.ts'
+import { ENCODED_BYTES, type Group, groupKernels, POINT_BYTES } from './msm/group-kernels.ts'
+import { decodePoint } from './msm/projective.ts'
 import { chooseBackend, kernelModuleName } from './relaxed-simd.ts'
 import { ARENA_BASE, type ThreadContext } from './thread-context.ts'
 import { SCRATCH_BYTES } from './thread-pool.ts'
@@ -53,11 +56,23 @@ export function sumOfWindows(
 /**
  * Σ scalars[i] · points[i] of a few points: bit by bit, 255 doublings in all and some 127 additions a scalar.
  * @param points uncompressed big-endian, infinity allowed
- * @param scalars not negative
+ * @param scalars not negative, below 2^256
  * @returns the encoded sum
  */
 export const shortSum: ShortSum = (group, points, scalars) => {
-  const length = scalars.reduce((union, scalar) => union | scalar, 0n).toString(2).length
-  const bits = Array.from({ length }, (_, bit) => points.filter((_, i) => ((scalars[i] as bigint) >> BigInt(bit)) & 1n))
-  return sumOfWindows(group, 1, bits)
+  instance ??= localKernels(INITIAL_PAGES)
+  const { context, arena } = instance
+  const kernels = groupKernels(context, group)
+  const room = arena.allocate(points.length * POINT_BYTES[group] + ENCODED_BYTES[group])
+  try {
+    const encoded = room + points.length * POINT_BYTES[group]
+    const terms = points.flatMap((point, i): Term[] => {
+      const scalar = frToBytes(scalars[i] as bigint)
+      const finite = decodePoint(context, kernels, point, room + i * POINT_BYTES[group], encoded) !== 0
+      return finite ? [{ scalar, points: [i] }] : []
+    })
+    return sumByDoubling(context, arena, group, room, terms)
+  } finally {
+    arena.free(room)
+  }
 }

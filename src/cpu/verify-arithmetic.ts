@@ -38,7 +38,7 @@ class VerifyArithmetic {
     }
     const address = this.#points(points, count)
     const terms = doublingTerms(scalars)
-    if (terms !== undefined) return sumByDoubling(this.#context, this.#arena, address, terms)
+    if (terms !== undefined) return sumByDoubling(this.#context, this.#arena, 'g1', address, terms)
     const blocks = [this.#arena.allocate(scalars.length)]
     try {
       blocks.push(this.#arena.allocate(digitsBytes(count)))

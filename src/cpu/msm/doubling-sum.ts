@@ -1,17 +1,17 @@
 /**
- * Σ s_i · P_i in G1 by doublings and additions, on the calling thread: cheaper than buckets for the public inputs of a WinningPoSt, of which
+ * Σ s_i · P_i of a few points by doublings and additions, on the calling thread: cheaper than buckets for the public inputs of a WinningPoSt, of which
  * half are one and the same scalar, whose points are added up first, and the others below 2^32.
  */
 import type { Arena, ThreadContext } from '../thread-context.ts'
 import { SCALAR_BYTES } from './digits.ts'
-import { ENCODED_BYTES, groupKernels, POINT_BYTES } from './group-kernels.ts'
+import { ENCODED_BYTES, type Group, groupKernels, POINT_BYTES } from './group-kernels.ts'
 import { accumulatorBytes, encodePoint, ProjectiveAccumulators } from './projective.ts'
 
 /** About as long as buckets take for a hundred full scalars. */
 const MOST_ADDITIONS = 2 ** 12
 
 /** Points that have a scalar in common. */
-interface Term {
+export interface Term {
   /** 32 bytes little-endian, not 0. */
   readonly scalar: Uint8Array
   readonly points: number[]
@@ -47,16 +47,17 @@ export function doublingTerms(scalars: Uint8Array): readonly Term[] | undefined 
 export function sumByDoubling(
   context: ThreadContext,
   arena: Pick<Arena, 'allocate' | 'free'>,
+  group: Group,
   points: number,
   terms: readonly Term[],
 ): Uint8Array {
-  const kernels = groupKernels(context, 'g1')
+  const kernels = groupKernels(context, group)
   const accumulators = accumulatorBytes(kernels, 1 + terms.length)
-  const address = arena.allocate(accumulators + POINT_BYTES.g1 + ENCODED_BYTES.g1)
+  const address = arena.allocate(accumulators + POINT_BYTES[group] + ENCODED_BYTES[group])
   try {
     const sums = new ProjectiveAccumulators(context, kernels, address, 1 + terms.length)
     for (const [k, term] of terms.entries())
-      for (const i of term.points) sums.addPoint(1 + k, points + i * POINT_BYTES.g1)
+      for (const i of term.points) sums.addPoint(1 + k, points + i * POINT_BYTES[group])
     for (let bit = 8 * SCALAR_BYTES - 1; bit >= 0; bit--) {
       sums.add(0, 0)
       for (const [k, { scalar }] of terms.entries()) {
@@ -65,7 +66,7 @@ export function sumByDoubling(
     }
     const sum = address + accumulators
     sums.store(0, sum)
-    return encodePoint(context, kernels, sum, sum + POINT_BYTES.g1)
+    return encodePoint(context, kernels, sum, sum + POINT_BYTES[group])
   } finally {
     arena.free(address)
   }
