@@ -152,7 +152,8 @@ export interface ProvingDevice {
   /**
    * The sums of all queries at once, for a circuit so small that a device makes them faster together.
    * @param points all points of every query
-   * @returns the sums of each assignment; undefined, at once, where it takes one query after the other
+   * @returns the sums of each assignment, those over h and l perhaps together as that over h, since a proof takes no more of them than their sum;
+   *   undefined, at once, where it takes one query after the other
    */
   sumQueries?(
     points: Readonly<Record<Query, DevicePoints>>,
