@@ -32,6 +32,10 @@ class Memory {
   release(): void {
     this.inUse--
   }
+
+  async returned(): Promise<void> {
+    expect(this.made).toEqual([])
+  }
 }
 
 /** A domain of 2^27: four shards of 1 GiB each of z, a, b and c. */

@@ -24,6 +24,8 @@ export async function primeMemory(gpu: Gpu, { shape }: GpuShape): Promise<void> 
   const { bits, wide } = root.totals
   const size = { inputs, aux, log2Domain, bits, wide }
   const { quotientWithValues } = partitionBytes(size, gpu.bindingBytes)
+  // What loading the circuit took and gave up goes back to the driver now.
+  await gpu.returned()
   if (quotientWithValues < WORTH_BYTES || gpu.plannedBytes === Number.POSITIVE_INFINITY) return
   const set = new BufferSet(gpu)
   try {
