@@ -18,7 +18,7 @@ import type { PartitionSteps } from './queue/partition-steps.ts'
 import { reportedSteps } from './queue/reported-steps.ts'
 import { SynthesisScheduler } from './queue/synthesis-scheduler.ts'
 import { takeOver } from './request/partitions.ts'
-import { locateParameters } from './srs/locate-parameters.ts'
+import { type LocateParameters, locateParameters } from './srs/locate-parameters.ts'
 import { unknownParameterFiles } from './srs/parameter-folder.ts'
 import { ParametersPresent } from './srs/parameters-present.ts'
 import type { StatusSources } from './status.ts'
@@ -28,7 +28,7 @@ import { SynthesisPool, type Synthesizer } from './synthesis/synthesis-pool.ts'
 export interface EngineModules {
   readonly plan: (options: ResolvedOptions, signal?: AbortSignal) => DevicePlan | Promise<DevicePlan>
   readonly synthesizer: (options: ResolvedOptions, stallMs: number) => Synthesizer
-  readonly locate: typeof locateParameters
+  readonly locate: LocateParameters
   readonly takeOver: typeof takeOver
   readonly clock: Clock
   /** A device or worker that makes no progress for so long hangs, and is ended. */

@@ -8,7 +8,8 @@ import type { DeviceCircuit, DeviceClient, PointResidency } from '../device/devi
 import type { DeviceInfo } from '../device/device-spec.ts'
 import type { DeviceRole } from '../device/gpu-pool.ts'
 import { BudgetExceededError, type ProverError, UnsupportedProofError } from '../errors.ts'
-import type { ParametersLocation, ReadRun } from '../params/parameters-location.ts'
+import type { LocatedParameters, ParametersLocation, ReadRun } from '../params/parameters-location.ts'
+import type { ToxicWaste } from '../params/toxic-waste.ts'
 import { type SrsEntryStatus, SrsStore, type SrsStoreEvent } from '../srs/srs-store.ts'
 import { type CircuitSize, circuitSize } from './circuit-sizes.ts'
 import { type CircuitUse, type Kept, type LoadedCircuit, PartitionUse } from './circuit-use.ts'
@@ -28,7 +29,7 @@ export interface CircuitsOptions extends LoadWatch {
   /** Whether any partition is being worked on. */
   readonly busy: () => boolean
   /** Finds a circuit's parameter files. */
-  readonly locate: (circuitId: CircuitId) => Promise<ParametersLocation>
+  readonly locate: (circuitId: CircuitId) => Promise<LocatedParameters>
   /** Of each GPU, where it was set. */
   readonly gpuMemoryBytes?: number | undefined
   readonly devices: () => readonly DeviceInfo[]
@@ -48,6 +49,8 @@ export class Circuits {
   /** Preloads that are about to keep a circuit. */
   readonly #keeping: CircuitId[] = []
   readonly #points = new Map<CircuitId, PointResidency>()
+  /** Of set-ups whose points devices make: for these, and nobody who only has to know where parameters are. */
+  readonly #secrets = new Map<CircuitId, ToxicWaste>()
   readonly #estimates = new Map<string, CircuitEstimate>()
   #gpuRefusal: typeof gpuMemoryRefusal | undefined
 
@@ -208,7 +211,7 @@ export class Circuits {
    * @throws {SrsUnavailableError}, {DevelopmentParametersError}
    */
   async find(circuitId: CircuitId): Promise<void> {
-    if (!this.isWarm(circuitId)) await this.#options.locate(circuitId)
+    if (!this.isWarm(circuitId)) await this.#locate(circuitId)
   }
 
   /** Shape and parameters are on the devices. */
@@ -239,7 +242,7 @@ export class Circuits {
       granted: () => {},
       hold: (memory) => new PartitionMemory(this.#options.budget, memory, estimate),
       load: async () => {
-        const location = await this.#options.locate(circuitId)
+        const location = await this.#locate(circuitId)
         return { location, bytes: estimate.residentBytes, development: location.development, release: async () => {} }
       },
       [Symbol.dispose]: () => {},
@@ -336,7 +339,7 @@ export class Circuits {
     for (const circuitId of this.#kept.keys()) {
       try {
         if (!this.isWarm(circuitId)) continue
-        await this.#warm(client, this.deviceCircuit(circuitId, await this.#options.locate(circuitId)), ALONG)
+        await this.#warm(client, this.deviceCircuit(circuitId, await this.#locate(circuitId)), ALONG)
       } catch {
         // Nobody waits for it.
       }
@@ -362,7 +365,8 @@ export class Circuits {
   /** What devices are told of a circuit. */
   deviceCircuit(circuitId: CircuitId, parameters: ParametersLocation): DeviceCircuit {
     const { keepPoints } = this.require(circuitId)
-    return { circuitId, parameters, keepPoints, setAside: this.#kept.has(circuitId) }
+    const secrets = this.#secrets.get(circuitId)
+    return { circuitId, parameters, secrets, keepPoints, setAside: this.#kept.has(circuitId) }
   }
 
   residents(): ResidentRow[] {
@@ -380,8 +384,14 @@ export class Circuits {
     this.#residency.close()
   }
 
+  async #locate(circuitId: CircuitId): Promise<ParametersLocation> {
+    const { secrets, ...location } = await this.#options.locate(circuitId)
+    if (secrets !== undefined) this.#secrets.set(circuitId, secrets)
+    return location
+  }
+
   async #load(circuitId: CircuitId, run: ReadRun): Promise<LoadedCircuit> {
-    const location = await this.#options.locate(circuitId)
+    const location = await this.#locate(circuitId)
     const { residentBytes } = this.require(circuitId)
     const circuit = this.deviceCircuit(circuitId, location)
     const release = async (): Promise<void> => {

@@ -9,6 +9,7 @@ import { ProverError } from '../errors.ts'
 import type { DeviceRates, MeasureOptions } from '../groth16/device-rates.ts'
 import type { Run } from '../groth16/proving-device.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
+import type { ToxicWaste } from '../params/toxic-waste.ts'
 import type { DeviceInfo, DeviceSpec, TuningInUse } from './device-spec.ts'
 import type { CallOptions, Link } from './link.ts'
 import { ProcessLink } from './process-link.ts'
@@ -19,6 +20,8 @@ import { WorkerLink } from './worker-link.ts'
 export interface DeviceCircuit {
   readonly circuitId: CircuitId
   readonly parameters: ParametersLocation
+  /** Of the set-up of parameters that the device makes. */
+  readonly secrets?: ToxicWaste | undefined
   /** Keep the imported points for the next batch: their memory is reserved, or the device's own, as far as that has room for them. */
   readonly keepPoints: boolean
   /** Set the working set of a batch aside in the device's own memory, for good: the circuit was preloaded to be proved at once. */

@@ -7,6 +7,7 @@ import type { CircuitId } from '../circuit/circuit-id.ts'
 import { circuitShape } from '../circuit/circuit-shape.ts'
 import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
 import { GpuUnavailableError, ProverError, toErrorObject } from '../errors.ts'
+import type { Blinding } from '../groth16/blinding.ts'
 import { measureRates } from '../groth16/device-rates.ts'
 import { proveBatch } from '../groth16/prove-batch.ts'
 import type { MemoryPlan, Milestone, ProvingDevice, Run } from '../groth16/proving-device.ts'
@@ -74,10 +75,11 @@ const CALIBRATION = { idleMs: 2_000, attempts: 3 } as const
  * The functions of one worker, and their state.
  * @param end ends the worker, with the error it ends of if it has one
  */
-export function deviceFunctions(end: (error?: Error) => void): DeviceFunctions {
-  return new DeviceHost(end).functions
+export function deviceFunctions(end: (error?: Error) => void, blinding?: Blinding): DeviceFunctions {
+  return new DeviceHost(end, blinding).functions
 }
 
+ * @param blinding a test seam: of every proof. Left out, as it must be for real proofs, each draws its own
 class DeviceHost {
   readonly #end: (error?: Error) => void
   readonly #circuits = new OpenCircuits((circuit, run) => this.#openCircuit(circuit, run))
@@ -85,6 +87,7 @@ class DeviceHost {
     () => this.#open?.memoryBytes?.() ?? Number.POSITIVE_INFINITY,
     (may) => this.#circuits.forgetIdle(may),
   )
+  readonly #blinding: Blinding | undefined
   /** Of the circuits that are open. */
   readonly #plans = new Map<CircuitId, MemoryPlan>()
   readonly #received = new Map<number, { readonly bytes: Uint8Array; at: number }>()
@@ -95,13 +98,14 @@ class DeviceHost {
   #batches = 0
   #closing = false
 
-  constructor(end: (error?: Error) => void) {
+  constructor(end: (error?: Error) => void, blinding: Blinding | undefined) {
     this.#end = end
   }
 
   readonly functions: DeviceFunctions = {
     start: (spec, run) => this.#start(spec, run),
     selfTest: async (_, run) => {
+    this.#blinding = blinding
       using _busy = await this.#calibrating?.giveWay()
       await this.#device.selfTest(run)
     },
@@ -202,7 +206,9 @@ class DeviceHost {
       // What is urgent goes alone: it would wait for the sums of others. Points that are there need no sharing.
       using place = batch.urgent || points.streamedBytes === 0 ? undefined : shared.announce(ordered)
       const input = { device: this.#device, shape, witnesses, points: place ?? points, key: file.key }
-      const proofs = await proveBatch(input, ordered)
+      const given = this.#blinding
+      const blindings = given === undefined ? undefined : batch.witnesses.map(() => given)
+      const proofs = await proveBatch(input, ordered, blindings)
       return { proofs, loadMs, points: residencyOf(points), stagingBytes: this.#open?.stagingBytes?.() }
     } catch (error) {
       if (ProverError.is(error)) {
@@ -275,8 +281,8 @@ class DeviceHost {
   }
 
   /** The device's memory of a circuit: which points there is room to keep, and what they take with its shape. */
-  #hold({ circuitId, keepPoints }: DeviceCircuit, recorded: CircuitShape): HeldMemory {
-    const plan = this.#device.planMemory?.(recorded, this.#memory.setAsideBytes(circuitId))
+  #hold({ circuitId, keepPoints, parameters }: DeviceCircuit, recorded: CircuitShape): HeldMemory {
+    const plan = this.#device.planMemory?.(recorded, this.#memory.setAsideBytes(circuitId), parameters.made)
     if (plan === undefined) return { keep: new Set(keepPoints ? QUERIES : []), release: () => {} }
     const keep = new Set<Query>()
     let bytes = plan.shapeBytes
@@ -289,6 +295,8 @@ class DeviceHost {
     const held = this.#memory.hold(bytes)
     this.#plans.set(circuitId, plan)
     return {
+    // It stays where points are made again in every pass.
+    if (keep.size < QUERIES.length) bytes += plan.setup?.heldBytes ?? 0
       keep,
       rangePoints: plan.rangePoints,
       release: () => {
@@ -299,13 +307,13 @@ class DeviceHost {
   }
 
   async #load(
-    { circuitId: _, parameters }: DeviceCircuit,
+    { parameters, secrets }: DeviceCircuit,
     recorded: CircuitShape,
     { keep, rangePoints }: HeldMemory,
     run: Run,
   ): Promise<OpenCircuit> {
-    if (parameters.made !== undefined) {
-      return await this.#makeCircuit(recorded, parameters, parameters.made, { keep, rangePoints }, run)
+    if (parameters.made === true) {
+      return await this.#makeCircuit(recorded, parameters, secrets, { keep, rangePoints }, run)
     }
     const file = await SrsFile.open(parameters, recorded, run)
     try {
@@ -317,14 +325,16 @@ class DeviceHost {
     }
   }
 
-  /** The memory of a batch of a circuit, and of its shape where that is not loaded yet. */
-  async #admit({ circuitId }: DeviceCircuit, run: Run): Promise<Disposable> {
+  /** The memory of a batch of a circuit, and of its shape and set-up where these are not there yet. */
+  async #admit({ circuitId, parameters }: DeviceCircuit, run: Run): Promise<Disposable> {
     const known = this.#plans.get(circuitId)
     if (known !== undefined) return await this.#memory.admit(circuitId, known.workingBytes, run)
     const beside = this.#memory.setAsideBytes(circuitId)
-    const plan = this.#device.planMemory?.(circuitShape(circuitId), beside)
+    const plan = this.#device.planMemory?.(circuitShape(circuitId), beside, parameters.made)
     if (plan === undefined) return { [Symbol.dispose]: () => {} }
-    return await this.#memory.admit(circuitId, plan.workingBytes + plan.shapeBytes, run)
+    // A set-up is begun before the batch is.
+    const bytes = plan.shapeBytes + Math.max(plan.workingBytes, plan.setup?.mostBytes ?? 0)
+    return await this.#memory.admit(circuitId, bytes, run)
   }
 
   /** Once what it was loaded or proved with is free again. */
@@ -337,13 +347,13 @@ class DeviceHost {
   async #makeCircuit(
     recorded: CircuitShape,
     parameters: ParametersLocation,
-    made: ToxicWaste,
+    secrets: ToxicWaste | undefined,
     options: Omit<SrsPointsOptions, 'make'>,
     run: Run,
   ): Promise<OpenCircuit> {
     const shape = await this.#device.loadShape(recorded)
     try {
-      return { shape, ...(await makeParameters(this.#device, recorded, { ...parameters, made }, options, run)) }
+      return { shape, ...(await makeParameters(this.#device, recorded, parameters, secrets, options, run)) }
     } catch (error) {
       shape.release()
       throw error

@@ -26,6 +26,7 @@ const SETUP_SHARE = 0.2
 
 /**
  * Makes parameters, and writes their verifying key to `located.vkFile`.
+ * @param secrets of their set-up; who has none makes no parameters
  * @param options with all queries kept, all points are made now; else each pass makes those anew that are not, as it would read them
  * @throws {UnsupportedProofError} the device makes none
  * @throws {SrsUnavailableError} the key can't be written
@@ -34,18 +35,19 @@ const SETUP_SHARE = 0.2
 export async function makeParameters(
   device: ProvingDevice,
   shape: CircuitShape,
-  located: ParametersLocation & { readonly made: ToxicWaste },
+  located: ParametersLocation,
+  secrets: ToxicWaste | undefined,
   options: Omit<SrsPointsOptions, 'make'>,
   run: Run,
 ): Promise<MadeParameters> {
-  const { vkFile, made, paramsFile: name } = located
+  const { vkFile, paramsFile: name } = located
   const open = device.openSetup?.bind(device)
-  if (open === undefined) {
+  if (open === undefined || secrets === undefined) {
     throw new UnsupportedProofError(`${device.name} makes no parameters of ${shape.circuitId} in its memory`, {
       details: { device: device.name, expected: 'a GPU', received: device.kind },
     })
   }
-  const setup = new SharedSetup((signal, unit) => open(shape, made, { signal, unit }))
+  const setup = new SharedSetup((of) => open(shape, secrets, of))
   try {
     const { verifyingKey } = await setup.use(run, (share) => run.unit(SETUP_SHARE * share))
     await writeKey(vkFile, verifyingKey)
@@ -60,15 +62,15 @@ export async function makeParameters(
       if (typeof keep === 'boolean' ? keep : QUERIES.every((query) => keep.has(query))) {
         await makeAll(points, run)
         // What takes their place, should they be given up, is another set-up of the same secrets.
-        setup.release()
+        await setup.release()
       }
     } catch (error) {
       points.release()
       throw error
     }
-    return { file: { key, close: async () => setup.release() }, points }
+    return { file: { key, close: () => setup.release() }, points }
   } catch (error) {
-    setup.release()
+    await setup.release()
     throw error
   }
 }
@@ -79,7 +81,7 @@ async function makeAll(points: SrsPoints, run: Run): Promise<void> {
   const runOf = (): Run => {
     const before = begun++
     return {
-      signal: run.signal,
+      ...run,
       unit: (share) => run.unit(SETUP_SHARE + ((1 - SETUP_SHARE) * (before + share)) / total),
     }
   }
@@ -93,26 +95,58 @@ const unread = (name: string, layout: SrsSource['layout']): SrsSource => ({
   close: async () => {},
 })
 
-/** A set-up that is begun when it is needed, once for all who wait, and again after it was released. */
-class SharedSetup {
-  readonly #open: (signal: AbortSignal, unit: (share: number) => void) => Promise<DeviceSetup>
-  #current: { readonly setup: Promise<DeviceSetup>; readonly controller: AbortController } | undefined
+interface BegunSetup {
+  readonly setup: Promise<DeviceSetup>
+  readonly controller: AbortController
+  /** What those hear of the work who wait for it. */
+  readonly waiting: Set<(share: number) => void>
+  open: boolean
+}
 
-  constructor(open: (signal: AbortSignal, unit: (share: number) => void) => Promise<DeviceSetup>) {
+/**
+ * A set-up that is begun when it is needed, once for all who wait, and again after it was released. Of one that nobody waits for any more the rest is not
+ * done.
+ */
+class SharedSetup {
+  readonly #open: (run: Run) => Promise<DeviceSetup>
+  #current: BegunSetup | undefined
+  /** Settles when what was given up is free. */
+  #ended: Promise<void> = Promise.resolve()
+
+  constructor(open: (run: Run) => Promise<DeviceSetup>) {
     this.#open = open
   }
 
   async use(run: Run, unit: (share: number) => void): Promise<DeviceSetup> {
     run.signal.throwIfAborted()
-    if (this.#current === undefined) {
-      const controller = new AbortController()
-      const current = { setup: this.#open(controller.signal, unit), controller }
-      this.#current = current
-      current.setup.catch(() => {
-        if (this.#current === current) this.#current = undefined
-      })
+    const current = this.#current ?? this.#begin(run)
+    const tell = (share: number): void => unit(share)
+    current.waiting.add(tell)
+    try {
+      return await orAborted(current.setup, run.signal)
+    } finally {
+      current.waiting.delete(tell)
+      if (current.waiting.size === 0 && !current.open) this.#end(current)
     }
-    return await orAborted(this.#current.setup, run.signal)
+  }
+
+  #begin(run: Run): BegunSetup {
+    const controller = new AbortController()
+    const waiting = new Set<(share: number) => void>()
+    const unit = (share: number): void => {
+      for (const tell of waiting) tell(share)
+    }
+    // After the one before it, whose memory it needs.
+    const setup = this.#ended.then(() => this.#open({ ...run, signal: controller.signal, unit }))
+    const current: BegunSetup = { setup, controller, waiting, open: false }
+    setup.then(
+      () => {
+        current.open = true
+      },
+      () => {},
+    )
+    this.#current = current
+    return current
   }
 
   async points(range: PointRange, run: Run): Promise<DevicePoints> {
@@ -121,15 +155,20 @@ class SharedSetup {
   }
 
   /** What is being begun stops at its next unit. */
-  release(): void {
-    const current = this.#current
-    this.#current = undefined
-    if (current === undefined) return
+  #end(current: BegunSetup): void {
+    if (this.#current === current) this.#current = undefined
     current.controller.abort()
-    current.setup.then(
+    const released = current.setup.then(
       (setup) => setup.release(),
       () => {},
     )
+    this.#ended = Promise.all([this.#ended, released]).then(() => {})
+  }
+
+  /** Resolves when nothing of it is left. */
+  async release(): Promise<void> {
+    if (this.#current !== undefined) this.#end(this.#current)
+    await this.#ended
   }
 }
 

@@ -68,12 +68,21 @@ export interface DeviceSetup {
    */
   points(range: PointRange, run: Run): Promise<DevicePoints>
 
-  /** The same points in bellperson's uncompressed encoding, for a file. */
-  encoded(range: PointRange, run: Run): Promise<Uint8Array>
+  /**
+   * Makes the same points and hands out their encodings, for a file. Calls overlap: while one range is taken the next one is made.
+   * @throws what `take` rejects with; no call of it is in flight then
+   */
+  encode(range: PointRange, take: TakePoints, run: Run): Promise<void>
 
-  /** Points stay: they are the caller's. Idempotent. */
-  release(): void
+  /** Points stay: they are the caller's. Waits for a range that is being made, whose run is to be aborted before. Idempotent. */
+  release(): Promise<void>
 }
+
+/**
+ * Takes encodings (bellperson's, uncompressed) from byte `at` of a range on. They may lie in a device's memory, and are not to be touched once
+ * the promise has settled. Calls overlap, in no order.
+ */
+export type TakePoints = (at: number, bytes: Uint8Array) => Promise<void>
 
 /**
  * Σ scalars[i] · points[i] of a few points, on the calling thread.
@@ -92,6 +101,8 @@ export interface MemoryPlan {
   readonly rangePoints: Readonly<Record<'g1' | 'g2', number>>
   /** Queries whose points there is room to keep, with the bytes that these take. */
   readonly kept: Readonly<Partial<Record<Query, number>>>
+  /** Of points that the device makes: what their set-up takes at most while it is begun, and from then on, beside points. */
+  readonly setup?: { readonly mostBytes: number; readonly heldBytes: number }
 }
 
 export interface ProvingDevice {
@@ -106,9 +117,10 @@ export interface ProvingDevice {
   /**
    * For a device with memory of its own: what a circuit takes of it. Sums of the circuit keep to the plan that was made last.
    * @param besideBytes memory that is not to be counted on
+   * @param made whether the device makes the points
    * @throws {GpuOutOfMemoryError} it can never fit
    */
-  planMemory?(shape: CircuitShape, besideBytes: number): MemoryPlan
+  planMemory?(shape: CircuitShape, besideBytes: number, made?: boolean): MemoryPlan
 
   loadShape(shape: CircuitShape): Promise<DeviceShape>
 

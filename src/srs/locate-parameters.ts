@@ -5,7 +5,7 @@ import type { CircuitId } from '../circuit/circuit-id.ts'
 import { DevelopmentParametersError, ProverError, SrsUnavailableError } from '../errors.ts'
 import { parameterDirectory } from '../options.ts'
 import { parseMarker } from '../params/development-marker.ts'
-import type { ParametersLocation } from '../params/parameters-location.ts'
+import type { LocatedParameters, ParametersLocation } from '../params/parameters-location.ts'
 import { developmentFileNames, publishedParameters } from '../params/published.ts'
 import { answered } from '../params/waiting.ts'
 
@@ -17,6 +17,9 @@ export interface LocateOptions {
   /** Only the verifying key is wanted: it may be there alone, as on a machine that proves nothing. @default false */
   readonly verifyingKeyOnly?: boolean | undefined
 }
+
+/** What finds parameters: {@link locateParameters}, or a set-up's stand-in for it. */
+export type LocateParameters = (circuitId: CircuitId, options?: LocateOptions) => Promise<LocatedParameters>
 
 /**
  * Finds the files of a circuit. Reads nothing but the marker of development parameters.

@@ -1,15 +1,15 @@
 /**
  * Development parameters without files: every device makes them in its own memory, in seconds even for the largest circuits. In place of
- * {@link locateParameters} it is an argument of internal functions only: secrets of a set-up have no place in an interface.
+ * `locateParameters` it is an argument of internal functions only: secrets of a set-up have no place in an interface.
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import { DevelopmentParametersError } from '../errors.ts'
-import type { ParametersLocation } from '../params/parameters-location.ts'
+import type { LocatedParameters } from '../params/parameters-location.ts'
 import { developmentFileNames } from '../params/published.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
-import type { locateParameters } from './locate-parameters.ts'
+import type { LocateParameters } from './locate-parameters.ts'
 import { drawToxicWaste } from './toxic-waste.ts'
 
 /** No smaller domain has a root of unity that this one has not. */
@@ -22,8 +22,8 @@ const LARGEST_LOG2_DOMAIN = 32
 export function madeOnDevice(
   directory: string,
   given: Readonly<Partial<Record<CircuitId, ToxicWaste>>> = {},
-): typeof locateParameters {
-  const made = new Map<CircuitId, ParametersLocation>()
+): LocateParameters {
+  const made = new Map<CircuitId, LocatedParameters>()
   return async (circuitId, { allowDevelopment } = {}) => {
     const vkFile = join(directory, developmentFileNames(circuitId).vkFile)
     if (allowDevelopment !== true) {
@@ -35,14 +35,15 @@ export function madeOnDevice(
     const known = made.get(circuitId)
     if (known !== undefined) return known
     const name = `made-${randomBytes(13).toString('hex')}`
-    const location: ParametersLocation = {
+    const location: LocatedParameters = {
       circuitId,
       development: true,
       paramsFile: `development parameters of ${circuitId} on the device`,
       vkFile,
       paramsDigest: name,
       vkDigest: name,
-      made: given[circuitId] ?? drawToxicWaste(LARGEST_LOG2_DOMAIN),
+      made: true,
+      secrets: given[circuitId] ?? drawToxicWaste(LARGEST_LOG2_DOMAIN),
     }
     made.set(circuitId, location)
     return location

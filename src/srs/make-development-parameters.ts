@@ -48,7 +48,8 @@ export async function makeDevelopmentParameters(
           signal: run.signal,
           unit: (share) => run.unit(SCALARS_SHARE + (1 - SCALARS_SHARE) * share),
         }
-        const write = (): Promise<WrittenParameters> => writeParameters(setup, device.kind, shape, handle, points)
+        const file = { path: temporary.paramsFile, handle }
+        const write = (): Promise<WrittenParameters> => writeParameters(setup, device.kind, shape, file, points)
         return await withinSpace(files.paramsFile, fileBytes, write)
       } finally {
         await handle.close()
@@ -84,10 +85,10 @@ async function openSetup(
   shape: CircuitShape,
   toxic: ToxicWaste,
   run: Run,
-): Promise<SetupPoints & { release(): void }> {
+): Promise<SetupPoints & { release(): Promise<void> }> {
   if (device.openSetup !== undefined) return await device.openSetup(shape, toxic, run)
   return {
     ...(await setupFromScalars(device, toxic, await wasmSetupScalars(shape, toxic, run), run)),
-    release: () => {},
+    release: async () => {},
   }
 }

@@ -26,10 +26,14 @@ export async function setupFromScalars(
     return out
   }
   const quiet: Run = { signal: run.signal, unit: () => {} }
+  let last: Promise<unknown> = Promise.resolve()
   return {
     verifyingKey: await makeVerifyingKey(toxic, scalars.ic, (group, of) => multiples(group, of, quiet)),
-    encoded: ({ query, first, count }: PointRange, to) =>
-      multiples(QUERY_GROUP[query], scalars.query(query, first, count), to),
+    async encode({ query, first, count }: PointRange, take, to) {
+      const encoded = last.then(() => multiples(QUERY_GROUP[query], scalars.query(query, first, count), to))
+      last = encoded.catch(() => {})
+      await take(0, await encoded)
+    },
   }
 }
 

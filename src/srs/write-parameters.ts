@@ -1,12 +1,12 @@
-/** Makes the points of an SRS and writes them as bellperson does, query after query, without holding more than a chunk. */
-import { createHash, type Hash } from 'node:crypto'
+/** Makes the points of an SRS and writes them as bellperson does, query after query, without holding more than some chunks. */
 import type { FileHandle } from 'node:fs/promises'
 import type { CircuitShape } from '../circuit/shape.ts'
 import type { DeviceSetup, ProvingDevice, Run } from '../groth16/proving-device.ts'
-import { paramsLayout, QUERIES, QUERY_GROUP } from '../params/layout.ts'
+import { type PointRange, paramsLayout, QUERIES, QUERY_GROUP } from '../params/layout.ts'
+import { HashedFile } from './hashed-file.ts'
 
 /** What a set-up gives, wherever its points are made. */
-export type SetupPoints = Pick<DeviceSetup, 'verifyingKey' | 'encoded'>
+export type SetupPoints = Pick<DeviceSetup, 'verifyingKey' | 'encode'>
 
 export interface WrittenParameters {
   readonly verifyingKey: Uint8Array
@@ -15,91 +15,100 @@ export interface WrittenParameters {
   readonly paramsDigest: string
 }
 
-/** Bytes made and written at once. */
+/** Bytes of points made at once. */
 const CHUNK_BYTES: Readonly<Record<ProvingDevice['kind'], number>> = { cpu: 24 * 2 ** 20, webgpu: 96 * 2 ** 20 }
+
+/** While chunks are written the next one is made. */
+const CHUNKS_IN_HAND = 3
 
 /** A multiple in G2 takes about three times as long. */
 const COST = { g1: 1, g2: 3 } as const
 
 /**
  * @param kind of the device that makes the points
- * @param handle an empty file, open for writing
+ * @param path of an empty file
+ * @param handle the same file, open for writing; the caller closes it
  * @throws `run.signal.reason` once the signal aborts
  */
 export async function writeParameters(
   setup: SetupPoints,
   kind: ProvingDevice['kind'],
   shape: CircuitShape,
-  handle: FileHandle,
+  { path, handle }: { readonly path: string; readonly handle: FileHandle },
   run: Run,
 ): Promise<WrittenParameters> {
-  const layout = paramsLayout(shape)
-  const total = QUERIES.reduce((sum, query) => sum + layout.queries[query].points * COST[QUERY_GROUP[query]], 0)
-  let done = 0
-  const output = new HashingWriter(handle)
-  // While a chunk is written, the next one is made.
-  let written = output.write(setup.verifyingKey)
-  const write = (bytes: Uint8Array): void => {
-    written = written.then(() => output.write(bytes))
-    // Awaited with the next chunk; a failure before that must not count as unhandled.
-    written.catch(() => {})
+  const { queries, fileBytes } = paramsLayout(shape)
+  const output = new HashedFile(path, handle)
+  const stop = new AbortController()
+  const progress = new Progress(
+    run,
+    QUERIES.reduce((sum, query) => sum + queries[query].points * COST[QUERY_GROUP[query]], 0),
+  )
+  const signal = AbortSignal.any([run.signal, stop.signal])
+  const inHand = new Set<Promise<void>>()
+  const write = async (range: PointRange): Promise<void> => {
+    const { query, first, count } = range
+    const { offset, pointBytes } = queries[query]
+    const position = offset + first * pointBytes
+    const unit = progress.part(count * COST[QUERY_GROUP[query]])
+    await setup.encode(range, (at, bytes) => output.write(position + at, bytes), { ...run, signal, unit })
   }
   try {
+    await output.write(0, setup.verifyingKey)
     for (const query of QUERIES) {
-      const { points, pointBytes } = layout.queries[query]
-      write(uint32(points))
+      const { points, pointBytes, offset } = queries[query]
+      await output.write(offset - LENGTH_BYTES, uint32(points))
       const most = Math.floor(CHUNK_BYTES[kind] / pointBytes)
       for (let first = 0; first < points; first += most) {
         run.signal.throwIfAborted()
-        const count = Math.min(most, points - first)
-        const cost = count * COST[QUERY_GROUP[query]]
-        const unit = (share: number): void => run.unit(Math.min(1, (done + share * cost) / total))
-        const chunk = await setup.encoded({ query, first, count }, { signal: run.signal, unit })
-        done += cost
-        await written
-        write(chunk)
+        const writing = write({ query, first, count: Math.min(most, points - first) })
+        const done = writing.finally(() => inHand.delete(done))
+        // Awaited in a later round; a failure before that must not count as unhandled.
+        done.catch(() => {})
+        inHand.add(done)
+        if (inHand.size === CHUNKS_IN_HAND) await Promise.race(inHand)
+        await output.room()
       }
     }
-    await written
+    await Promise.all(inHand)
+    if (output.bytes !== fileBytes) throw new Error(`wrote ${output.bytes} bytes instead of ${fileBytes}`)
+    return { verifyingKey: setup.verifyingKey, paramsBytes: fileBytes, paramsDigest: await output.digest() }
+  } catch (error) {
+    stop.abort(error)
+    throw error
   } finally {
-    // The caller closes the file.
-    await written.catch(() => {})
+    await Promise.allSettled(inHand)
+    await output.release()
   }
-  if (output.bytes !== layout.fileBytes) throw new Error(`wrote ${output.bytes} bytes instead of ${layout.fileBytes}`)
-  return { verifyingKey: setup.verifyingKey, paramsBytes: output.bytes, paramsDigest: output.digest() }
 }
 
+/** Of a section: how many points it has. */
+const LENGTH_BYTES = 4
+
 function uint32(value: number): Uint8Array {
-  const bytes = new Uint8Array(4)
+  const bytes = new Uint8Array(LENGTH_BYTES)
   new DataView(bytes.buffer).setUint32(0, value, false)
   return bytes
 }
 
-/** Writes on and hashes what it writes. */
-class HashingWriter {
-  readonly #handle: FileHandle
-  readonly #hash: Hash = createHash('blake2b512')
-  bytes = 0
+/** The share of a whole that parts have done which overlap. */
+class Progress {
+  readonly #run: Run
+  readonly #total: number
+  #done = 0
 
-  constructor(handle: FileHandle) {
-    this.#handle = handle
+  constructor(run: Run, total: number) {
+    this.#run = run
+    this.#total = total
   }
 
-  async write(bytes: Uint8Array): Promise<void> {
-    const writing = this.#writeFully(bytes)
-    // Awaited below; a failure before that must not count as unhandled.
-    writing.catch(() => {})
-    // Meanwhile: it takes about as long as a disk.
-    this.#hash.update(bytes)
-    this.bytes += bytes.length
-    await writing
-  }
-
-  async #writeFully(bytes: Uint8Array): Promise<void> {
-    for (let at = 0; at < bytes.length; ) at += (await this.#handle.write(bytes, at)).bytesWritten
-  }
-
-  digest(): string {
-    return this.#hash.digest('hex').slice(0, 32)
+  /** @returns to be told the share of a part of this cost that is done */
+  part(cost: number): (share: number) => void {
+    let told = 0
+    return (share) => {
+      this.#done += cost * Math.max(0, share - told)
+      told = Math.max(told, share)
+      this.#run.unit(Math.min(1, this.#done / this.#total))
+    }
   }
 }

@@ -4,7 +4,7 @@
  * {@link MAX_SHARDS}; one that works along the index gets one shard a dispatch.
  */
 import type { Commands } from './commands.ts'
-import type { Gpu } from './gpu.ts'
+import { allocationBytes, type Gpu } from './gpu.ts'
 
 /** Bytes of a scalar. */
 export const ELEMENT_BYTES = 32
@@ -41,6 +41,17 @@ export function layoutOf(gpu: Pick<Gpu, 'bindingBytes'>, count: number): ShardLa
   const log2 = shardLog2(gpu)
   const shards = Math.max(1, Math.ceil(count / 2 ** log2))
   return shards === 1 ? ONE_SHARD : { shards, log2 }
+}
+
+/** Bytes that so many elements take as they are allocated. */
+export function elementsBytes(gpu: Pick<Gpu, 'bindingBytes'>, count: number): number {
+  const { shards, log2 } = layoutOf(gpu, count)
+  if (shards === 1) return allocationBytes(Math.max(1, count) * ELEMENT_BYTES)
+  const full = 2 ** log2
+  return (
+    (shards - 1) * allocationBytes(full * ELEMENT_BYTES) +
+    allocationBytes((count - (shards - 1) * full) * ELEMENT_BYTES)
+  )
 }
 
 export class Elements {

@@ -48,6 +48,7 @@ import type { AdapterInfo, OpenGpuOptions } from './open-gpu.ts'
 import { FQ } from './prelude/digit-field.ts'
 import { knownAnswers, runSelfTest } from './self-test.ts'
 import { GpuSetup, type WrapPoints } from './setup/device-setup.ts'
+import { planMade } from './setup/made-plan.ts'
 import type { Tuning } from './tuning.ts'
 import { type GpuPlan, leastGpuBytes, planGpu, rangePoints } from './working-set.ts'
 
@@ -210,18 +211,21 @@ export class WebGpuDevice implements ProvingDevice {
     return this.gpu.plannedBytes
   }
 
-  planMemory(shape: CircuitShape, besideBytes: number): MemoryPlan {
+  planMemory(shape: CircuitShape, besideBytes: number, made = false): MemoryPlan {
     const { bits, wide } = shape.root.totals
     const circuit = { ...shape, bits, wide }
     const { bindingBytes, memoryBytes } = this.gpu
-    const least = leastGpuBytes(circuit, bindingBytes) + besideBytes
+    const planned = { memoryBytes: this.memoryBytes - besideBytes, bindingBytes }
+    const fromSetup = made ? planMade(circuit, planned) : undefined
+    const least = (fromSetup?.leastBytes ?? leastGpuBytes(circuit, bindingBytes)) + besideBytes
     if (least > memoryBytes) {
+      const what = made ? 'with the set-up of its parameters' : 'parameters streamed'
       throw new GpuOutOfMemoryError(
-        `a partition of ${shape.circuitId} needs ${least} bytes of device memory; ${this.name} may use ${memoryBytes}`,
+        `a partition of ${shape.circuitId} needs ${least} bytes of device memory, ${what}; ${this.name} may use ${memoryBytes}`,
         { details: { field: 'gpu.memoryBytes', expected: `at least ${least}`, received: String(memoryBytes) } },
       )
     }
-    const plan = planGpu(circuit, { memoryBytes: this.memoryBytes - besideBytes, bindingBytes })
+    const plan = fromSetup?.plan ?? planGpu(circuit, planned)
     this.#plans.set(shape, plan)
     return plan
   }

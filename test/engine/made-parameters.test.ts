@@ -1,6 +1,7 @@
 /** An engine whose devices make their parameters: all are given the same secrets, and nobody else hears of them. */
 import { inspect } from 'node:util'
 import { afterAll, describe, expect, test, vi } from 'vitest'
+import type { EngineModules } from '../../src/engine-parts.ts'
 import type { EventName } from '../../src/events.ts'
 import type { Logger } from '../../src/logger.ts'
 import type { ToxicWaste } from '../../src/params/toxic-waste.ts'
@@ -34,22 +35,26 @@ function keeping(lines: unknown[]): Logger {
 }
 
 describe('parameters that devices make', () => {
-  test('are the same on all devices, are development parameters, and stay in no log, event, status or error', async () => {
+  test('are the same on all devices, are development parameters, and their secrets go nowhere else', async () => {
     const toxic = recordedToxic('2KiB', 'window')
     const told: unknown[] = []
     const machine = new FakeMachine({ devices: 2 }).fail('prove', 3, { kind: 'die' })
     const options = { allowDevelopmentParameters: true, logger: keeping(told) }
-    const engine = await machine.engine(options, { locate: madeOnDevice(directory, { 'wpost-2k': toxic }) })
+    const locate = madeOnDevice(directory, { 'wpost-2k': toxic })
+    // Whoever verifies learns where parameters are, and not what they were made from.
+    const synthesizer = (machine.modules().synthesizer as EngineModules['synthesizer'])({} as never, 0)
+    const verify = vi.spyOn(synthesizer, 'verify')
+    const engine = await machine.engine(options, { locate, synthesizer: () => synthesizer })
     for (const name of EVENTS) engine.on(name, ((event: unknown) => void told.push(event)) as never)
     const given: (ToxicWaste | undefined)[] = []
     for (const client of machine.clients as FakeDeviceClient[]) {
       const { warm, proveBatch } = client
       vi.spyOn(client, 'warm').mockImplementation((circuit, run) => {
-        given.push((circuit as Parameters<typeof proveBatch>[0]).parameters.made)
+        given.push((circuit as Parameters<typeof proveBatch>[0]).secrets)
         return warm.call(client, circuit, run)
       })
       vi.spyOn(client, 'proveBatch').mockImplementation((batch, run) => {
-        given.push(batch.parameters.made)
+        given.push(batch.secrets)
         return proveBatch.call(client, batch, run)
       })
     }
@@ -57,6 +62,11 @@ describe('parameters that devices make', () => {
     told.push(results, engine.status(), engine.capabilities())
     expect(results[0]).toMatchObject({ development: true, verified: true })
     expect(engine.status().srs).toMatchObject([{ circuitId: 'wpost-2k', development: true }])
+    expect(verify).toHaveBeenCalledTimes(3)
+    for (const [task] of verify.mock.calls) {
+      expect(task.location.made).toBe(true)
+      told.push(task)
+    }
     expect(given.length).toBeGreaterThan(2)
     for (const secrets of given) expect(secrets).toEqual(toxic)
     await engine.close()

@@ -32,13 +32,12 @@ vi.mock('node:fs/promises', async (original) => {
     const handle = await fs.open(path, ...rest)
     if (!isFull(path)) return handle
     let left = disk.takes
-    const write = async (bytes: Uint8Array, at: number): Promise<{ bytesWritten: number }> => {
-      const count = Math.min(left, bytes.length - at)
+    const write = (async (bytes: Uint8Array, at: number, length: number, position: number) => {
+      const count = Math.min(left, length)
       if (count === 0) throw noSpace()
       left -= count
-      const { bytesWritten } = await handle.write(bytes, at, count)
-      return { bytesWritten }
-    }
+      return await handle.write(bytes, at, count, position)
+    }) as typeof handle.write
     return { write, close: () => handle.close() } as unknown as typeof handle
   }
   return { ...fs, default: fs, writeFile, open }

@@ -9,8 +9,8 @@ import { frFromBytes } from '../../src/field/fr.ts'
 import { proveBatch } from '../../src/groth16/prove-batch.ts'
 import type { DeviceSetup, ProvingDevice, Run } from '../../src/groth16/proving-device.ts'
 import { verifyProofs } from '../../src/groth16/verify.ts'
-import { paramsLayout, QUERY_GROUP } from '../../src/params/layout.ts'
-import type { ParametersLocation } from '../../src/params/parameters-location.ts'
+import { type PointRange, paramsLayout, QUERY_GROUP } from '../../src/params/layout.ts'
+import type { LocatedParameters, ParametersLocation } from '../../src/params/parameters-location.ts'
 import { openVerifyingKey } from '../../src/params/srs-file.ts'
 import type { ToxicWaste } from '../../src/params/toxic-waste.ts'
 import { madeOnDevice } from '../../src/srs/made-on-device.ts'
@@ -49,14 +49,14 @@ function settingUp(): { device: ProvingDevice; reference: ReferenceDevice; count
       ...many('g1', scalars.ic),
     ])
     let released = false
-    const encoded: DeviceSetup['encoded'] = async ({ query, first, count }) =>
+    const encoded = ({ query, first, count }: PointRange): Uint8Array =>
       Buffer.concat(many(QUERY_GROUP[query], scalars.query(query, first, count)))
     return {
       verifyingKey: new Uint8Array(verifyingKey),
-      encoded,
+      encode: (range, take) => take(0, encoded(range)),
       points: async (range, of) => {
         counts.made++
-        const bytes = await encoded(range, of)
+        const bytes = encoded(range)
         const size = bytes.length / range.count
         return reference.loadPoints(
           QUERY_GROUP[range.query],
@@ -65,7 +65,7 @@ function settingUp(): { device: ProvingDevice; reference: ReferenceDevice; count
           of,
         )
       },
-      release: () => {
+      release: async () => {
         if (!released) counts.open--
         released = true
       },
@@ -74,10 +74,15 @@ function settingUp(): { device: ProvingDevice; reference: ReferenceDevice; count
   return { device: Object.assign(reference, { openSetup }), reference, counts }
 }
 
-const located = async (name: string): Promise<ParametersLocation & { made: ToxicWaste }> =>
-  (await madeOnDevice(join(directory, name))(shape.circuitId, { allowDevelopment: true })) as ParametersLocation & {
-    made: ToxicWaste
-  }
+const located = (name: string): Promise<LocatedParameters> =>
+  madeOnDevice(join(directory, name))(shape.circuitId, { allowDevelopment: true })
+
+const make = (
+  device: ProvingDevice,
+  location: LocatedParameters,
+  options: { readonly keep: boolean },
+  run: Run,
+): ReturnType<typeof makeParameters> => makeParameters(device, shape, location, location.secrets, options, run)
 
 async function provesAndVerifies(
   device: ProvingDevice,
@@ -103,7 +108,7 @@ describe('parameters made on a device', () => {
     const location = await located('kept')
     const shares: number[] = []
     const run = { ...idle, unit: (share: number) => void shares.push(share) }
-    const made = await makeParameters(device, shape, location, { keep: true }, run)
+    const made = await make(device, location, { keep: true }, run)
     expect(counts).toEqual({ open: 0, made: made.points.ranges.length })
     expect(shares).toEqual([...shares].sort((a, b) => a - b))
     expect(readdirSync(join(directory, 'kept'))).toEqual(['dev-winning-2k.vk'])
@@ -123,7 +128,7 @@ describe('parameters made on a device', () => {
   it('that are not kept are made in every pass', async () => {
     const { device, counts } = settingUp()
     const location = await located('streamed')
-    const made = await makeParameters(device, shape, location, { keep: false }, idle)
+    const made = await make(device, location, { keep: false }, idle)
     expect(counts).toEqual({ open: 1, made: 0 })
     await provesAndVerifies(device, made, location)
     await provesAndVerifies(device, made, location)
@@ -138,21 +143,64 @@ describe('parameters made on a device', () => {
     const controller = new AbortController()
     const reason = new Error('enough')
     const run = { signal: controller.signal, unit: (share: number) => void (share > 0.3 && controller.abort(reason)) }
-    await expect(makeParameters(device, shape, await located('aborted'), { keep: true }, run)).rejects.toBe(reason)
+    await expect(make(device, await located('aborted'), { keep: true }, run)).rejects.toBe(reason)
     await new Promise(setImmediate)
+    expect(counts.open).toBe(0)
+  })
+
+  it('one set-up is begun for all who wait for it, and stops when nobody waits any more', async () => {
+    const { device, counts } = settingUp()
+    const { openSetup } = device as Required<ProvingDevice>
+    const signals: AbortSignal[] = []
+    let begin = (): void => {}
+    Object.assign(device, {
+      openSetup: async (...[of, secrets, run]: Parameters<typeof openSetup>) => {
+        signals.push(run.signal)
+        if (signals.length > 1) {
+          await new Promise<void>((resolve) => {
+            begin = resolve
+          })
+        }
+        run.signal.throwIfAborted()
+        return await openSetup.call(device, of, secrets, run)
+      },
+    })
+    const made = await make(device, await located('shared'), { keep: true }, idle)
+    made.points.release()
+    expect([signals.length, counts.open]).toEqual([1, 0])
+    const controllers = [new AbortController(), new AbortController()]
+    const pass = ({ signal }: AbortController): Promise<void> =>
+      made.points.pass(
+        () => ({ ...idle, signal }),
+        async () => {},
+      )
+    const passes = controllers.map(pass)
+    const reasons = controllers.map((_, k) => new Error(`enough of ${k}`))
+    const ended = passes.map((passing, k) => expect(passing).rejects.toBe(reasons[k]))
+    await new Promise(setImmediate)
+    expect(signals.length).toBe(2)
+    controllers[0]?.abort(reasons[0])
+    await ended[0]
+    expect(signals[1]?.aborted).toBe(false)
+    controllers[1]?.abort(reasons[1])
+    await ended[1]
+    expect(signals[1]?.aborted).toBe(true)
+    const closed = made.file.close()
+    begin()
+    await closed
     expect(counts.open).toBe(0)
   })
 
   it('a device that makes none is named, and so is a key that can not be written', async () => {
     const cpu = new ReferenceDevice()
-    await expect(makeParameters(cpu, shape, await located('none'), { keep: true }, idle)).rejects.toMatchObject({
+    await expect(make(cpu, await located('none'), { keep: true }, idle)).rejects.toMatchObject({
       code: 'ERR_UNSUPPORTED_PROOF',
       details: { device: cpu.name },
     })
     writeFileSync(join(directory, 'file'), '')
     const { device, counts } = settingUp()
     const location = await located('file')
-    await expect(makeParameters(device, shape, location, { keep: true }, idle)).rejects.toMatchObject({
+    await expect(make(device, location, { keep: true }, idle)).rejects.toMatchObject({
       code: 'ERR_SRS_UNAVAILABLE',
       details: { file: location.vkFile },
     })
@@ -175,7 +223,7 @@ describe('where they are looked up', () => {
     const others = [await locate('snap-32g', options), await madeOnDevice(directory)('porep-32g', options)]
     for (const other of others) {
       expect(other.paramsDigest).not.toBe(first.paramsDigest)
-      expect(other.made?.tau).not.toBe(first.made?.tau)
+      expect(other.secrets?.tau).not.toBe(first.secrets?.tau)
     }
     expect(first.development).toBe(true)
     expect(structuredClone(first)).toEqual(first)

@@ -8,11 +8,12 @@
 import { decodeG1, decodeG2 } from '../../curve/encoding.ts'
 import type { Run } from '../../groth16/proving-device.ts'
 import { BufferSet } from '../buffer-set.ts'
-import type { Gpu } from '../gpu.ts'
+import { forget } from '../forget.ts'
+import { allocationBytes, type Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
 import { FQ, packMontgomery } from '../prelude/digit-field.ts'
 import { UnitStream } from '../unit-stream.ts'
-import { ADDITION_COST, BatchAffine, type Group, POINT_BYTES } from './batch-affine.ts'
+import { ADDITION_COST, BatchAffine, batchAffineBytes, type Group, POINT_BYTES } from './batch-affine.ts'
 import { EXPORT_KERNEL, recordExport } from './export-points.ts'
 
 const SCALAR_BITS = 256
@@ -23,6 +24,10 @@ const TABLE_BYTES = 2 ** 30
 const MOST_SCALARS = 2 ** 20
 /** Pairs of a slice of a round. */
 const SLICE_PAIRS = 2 ** 21
+/** Two operands. */
+const PAIR_BYTES = 8
+/** Allocations are rounded up by an eighth at most. */
+const ROUNDED = 9 / 8
 
 const pairsKernel = (file: string, bindings: Kernel['bindings']): Kernel => ({
   name: file.replace('-', ' '),
@@ -50,6 +55,50 @@ export function fixedBaseWindow(gpu: Pick<Gpu, 'bindingBytes'>, group: Group, sc
     if (additions(bits) < additions(best)) best = bits
   }
   return best
+}
+
+/** How many scalars there will be, and at most at once. */
+export interface FixedBaseScalars {
+  readonly total: number
+  readonly atOnce: number
+}
+
+interface FixedBasePlan {
+  /** Scalars that are added up together. */
+  readonly chunk: number
+  /** Entries of the table without that for the digit 0. */
+  readonly entries: number
+  /** Pairs of the largest round: of a chunk's first one, or of the table's last one, which is half of it. */
+  readonly pairs: number
+  /** Points that a chunk's second round leaves. */
+  readonly second: number
+}
+
+function planFixedBase(
+  gpu: Pick<Gpu, 'bindingBytes'>,
+  group: Group,
+  { atOnce }: FixedBaseScalars,
+  bits: number,
+): FixedBasePlan {
+  const entries = tableEntries(bits)
+  const firstRound = Math.ceil(windowCount(bits) / 2)
+  const fitting = Math.max(1, Math.floor(gpu.bindingBytes / (firstRound * POINT_BYTES[group])))
+  const chunk = Math.max(1, Math.min(MOST_SCALARS, atOnce, fitting))
+  return {
+    chunk,
+    entries,
+    pairs: Math.max(chunk * firstRound, entries / 2),
+    second: Math.max(1, chunk * Math.ceil(firstRound / 2)),
+  }
+}
+
+/** Device memory that a {@link FixedBase} takes at most, with the window that suits its scalars. */
+export function fixedBaseBytes(gpu: Pick<Gpu, 'bindingBytes'>, group: Group, scalars: FixedBaseScalars): number {
+  const { entries, pairs, second } = planFixedBase(gpu, group, scalars, fixedBaseWindow(gpu, group, scalars.total))
+  const pointBytes = POINT_BYTES[group]
+  const buffers = [(entries + 1) * pointBytes, pairs * PAIR_BYTES, pairs * pointBytes, second * pointBytes]
+  const adder = batchAffineBytes(group, Math.min(SLICE_PAIRS, pairs))
+  return buffers.reduce((sum, bytes) => sum + allocationBytes(bytes), Math.ceil(ROUNDED * adder))
 }
 
 interface Doubling<P> {
@@ -120,33 +169,30 @@ export class FixedBase {
   /**
    * Makes the table.
    * @param base uncompressed big-endian, not infinity
-   * @param scalars how many there will be, and at most at once: they decide window and work buffers
+   * @param scalars decide window and work buffers
    * @throws `run.signal.reason` once the signal aborts
    */
   static async create(
     gpu: Gpu,
     group: Group,
     base: Uint8Array,
-    scalars: { readonly total: number; readonly atOnce: number },
+    scalars: FixedBaseScalars,
     run: Run,
     bits: number = fixedBaseWindow(gpu, group, scalars.total),
   ): Promise<FixedBase> {
     await gpu.prepare(FIXED_BASE_KERNELS)
     const windows = windowCount(bits)
-    const entries = tableEntries(bits)
+    const { chunk, entries, pairs: pairCount, second } = planFixedBase(gpu, group, scalars, bits)
     const pointBytes = POINT_BYTES[group]
     const set = new BufferSet(gpu)
     try {
-      const firstRound = Math.ceil(windows / 2)
-      const fitting = Math.max(1, Math.floor(gpu.bindingBytes / (firstRound * pointBytes)))
-      const chunk = Math.max(1, Math.min(MOST_SCALARS, scalars.atOnce, fitting))
-      // The last round of the table is half of it.
-      const pairCount = Math.max(chunk * firstRound, entries / 2)
       const adder = set.own(await BatchAffine.create(gpu, group, Math.min(SLICE_PAIRS, pairCount)))
       const table = await set.allocate((entries + 1) * pointBytes, 'table of multiples')
-      const pairs = await set.allocate(pairCount * 8, 'pairs')
+      const pairs = await gpu.allocate(pairCount * PAIR_BYTES, 'pairs')
+      // Digits of scalars, which are secrets of a set-up.
+      set.own({ release: () => forget(gpu, pairs) })
       const sums = await set.allocate(pairCount * pointBytes, 'sums')
-      const others = await set.allocate(Math.max(1, chunk * Math.ceil(firstRound / 2)) * pointBytes, 'sums')
+      const others = await set.allocate(second * pointBytes, 'sums')
       const words = windowBases(group, base, bits)
       await gpu.upload(table, 0, new Uint8Array(words.buffer))
       const stream = new UnitStream(gpu, 'table of multiples', run, entries * ADDITION_COST[group])

@@ -9,6 +9,7 @@ import type { ToxicWaste } from '../../params/toxic-waste.ts'
 import { BufferSet } from '../buffer-set.ts'
 import type { Commands } from '../commands.ts'
 import { Elements } from '../elements.ts'
+import { forget } from '../forget.ts'
 import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
 import { FR, packMontgomeryAll } from '../prelude/digit-field.ts'
@@ -79,12 +80,16 @@ export async function computeColumns(gpu: Gpu, shape: CircuitShape, toxic: Toxic
   try {
     const sums: Elements[] = []
     for (const name of ['u', 'v', 'w']) {
-      sums.push(columns.own(await Elements.allocate(gpu, inputs + aux, `column ${name}`)))
+      const sum = await Elements.allocate(gpu, inputs + aux, `column ${name}`)
+      columns.own(secret(gpu, sum))
+      sums.push(sum)
     }
     const [u, v, combined] = sums as [Elements, Elements, Elements]
-    const rows = work.own(await Elements.allocate(gpu, constraints + inputs, 'Lagrange values'))
+    const rows = await Elements.allocate(gpu, constraints + inputs, 'Lagrange values')
+    work.own(secret(gpu, rows))
     const slotCount = plan.places.get(shape.root)?.slots ?? 0
-    const slots = work.own(await Elements.allocate(gpu, slotCount, 'partial sums'))
+    const slots = await Elements.allocate(gpu, slotCount, 'partial sums')
+    work.own(secret(gpu, slots))
     const upload = async (words: Uint32Array, label: string): Promise<GPUBuffer> => {
       const buffer = await work.allocate(Math.max(16, words.byteLength), label)
       await gpu.upload(buffer, 0, new Uint8Array(words.buffer, words.byteOffset, words.byteLength))
@@ -124,8 +129,7 @@ export async function computeColumns(gpu: Gpu, shape: CircuitShape, toxic: Toxic
       await stream.finish()
       done += side.work
     }
-    await combine(gpu, toxic, u, v, combined)
-    run.unit(1)
+    await combine(gpu, toxic, [u, v, combined], portion(run, done / total, 1))
     return { u, v, combined, release: () => columns.release() }
   } catch (error) {
     columns.release()
@@ -220,20 +224,29 @@ function firstWhere(count: number, holds: (k: number) => boolean): number {
 
 const combineWork = ({ count }: Elements): number => count / TERMS_PER_WORK
 
-async function combine(gpu: Gpu, { alpha, beta }: ToxicWaste, u: Elements, v: Elements, w: Elements): Promise<void> {
+async function combine(
+  gpu: Gpu,
+  { alpha, beta }: ToxicWaste,
+  [u, v, w]: readonly [Elements, Elements, Elements],
+  run: Run,
+): Promise<void> {
+  const stream = new UnitStream(gpu, 'combine columns', run, combineWork(w))
   const constants = await ConstantBuffer.create(gpu, 'α and β', [{ value: beta }, { value: alpha }])
   try {
-    const commands = gpu.commands('combine columns')
     for (const [k, shard] of w.shards.entries()) {
       const count = w.shardCount(k)
-      commands.dispatch(combineKernel, {
+      stream.commands.dispatch(combineKernel, {
         buffers: [constants.buffer, u.shards[k] as GPUBuffer, v.shards[k] as GPUBuffer, shard],
         params: [count, 2],
         workgroups: Math.ceil(count / 64),
       })
+      await stream.recorded(count / TERMS_PER_WORK)
     }
-    await commands.submit()
+    await stream.finish()
   } finally {
     constants.release()
   }
 }
+
+/** Whoever knows these knows τ. */
+const secret = (gpu: Gpu, { shards }: Elements): { release(): void } => ({ release: () => forget(gpu, ...shards) })

@@ -4,17 +4,23 @@
  */
 import type { CircuitShape } from '../../circuit/shape.ts'
 import { FR_BYTES, frWriteBytes } from '../../field/fr.ts'
-import type { DevicePoints, DeviceSetup, Run } from '../../groth16/proving-device.ts'
+import type { DevicePoints, DeviceSetup, Run, TakePoints } from '../../groth16/proving-device.ts'
+import { silent } from '../../groth16/run-portion.ts'
 import { type PointRange, paramsLayout, QUERIES, QUERY_GROUP } from '../../params/layout.ts'
 import type { ToxicWaste } from '../../params/toxic-waste.ts'
 import { joinVerifyingKey } from '../../params/verifying-key.ts'
 import { BufferSet } from '../buffer-set.ts'
 import { type Group, POINT_BYTES } from '../curve/batch-affine.ts'
+import { recordExport } from '../curve/export-points.ts'
 import { exportPoints, FIXED_BASE_KERNELS, FixedBase } from '../curve/fixed-base.ts'
+import { forget } from '../forget.ts'
 import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
+import { ReadBackRing } from '../read-back.ts'
+import { UnitStream } from '../unit-stream.ts'
 import { COLUMN_KERNELS, computeColumns } from './columns.ts'
 import { QUERY_SCALAR_KERNELS, QueryScalars, scalarBytes } from './query-scalars.ts'
+import { fixedBaseScalars } from './setup-bytes.ts'
 
 /** Everything that a set-up dispatches besides additions of points. */
 export const SETUP_KERNELS: readonly Kernel[] = [...COLUMN_KERNELS, ...QUERY_SCALAR_KERNELS, ...FIXED_BASE_KERNELS]
@@ -33,7 +39,9 @@ export class GpuSetup implements DeviceSetup {
   readonly #scalars: QueryScalars
   readonly #bases: Readonly<Record<Group, FixedBase>>
   readonly #wrap: WrapPoints
+  readonly #readBack: ReadBackRing
   #last: Promise<unknown> = Promise.resolve()
+  #released: Promise<void> | undefined
 
   private constructor(
     gpu: Gpu,
@@ -48,6 +56,7 @@ export class GpuSetup implements DeviceSetup {
     this.#scalars = scalars
     this.#bases = bases
     this.#wrap = wrap
+    this.#readBack = new ReadBackRing(gpu)
     this.verifyingKey = verifyingKey
   }
 
@@ -68,18 +77,17 @@ export class GpuSetup implements DeviceSetup {
     try {
       const columns = set.own(
         await computeColumns(gpu, shape, toxic, {
-          signal: run.signal,
+          ...run,
           unit: (share) => run.unit(COLUMNS_SHARE * share),
         }),
       )
-      const scalars = new QueryScalars(gpu, shape, toxic, columns)
+      const scalars = set.own(await QueryScalars.create(gpu, shape, toxic, columns))
       const { queries } = paramsLayout(shape)
-      const quiet: Run = { signal: run.signal, unit: () => {} }
+      const quiet = silent(run)
       const base = async (group: Group): Promise<FixedBase> => {
         const counts = QUERIES.filter((query) => QUERY_GROUP[query] === group).map((query) => queries[query].points)
-        const total = counts.reduce((sum, count) => sum + count, 0)
-        const most = Math.min(atOnce[group], Math.max(...counts))
-        return set.own(await FixedBase.create(gpu, group, toxic[group], { total, atOnce: most }, quiet))
+        const numbers = fixedBaseScalars(counts, atOnce[group])
+        return set.own(await FixedBase.create(gpu, group, toxic[group], numbers, quiet))
       }
       const g1 = await base('g1')
       run.unit(G1_SHARE)
@@ -96,21 +104,29 @@ export class GpuSetup implements DeviceSetup {
   }
 
   async points(range: PointRange, run: Run): Promise<DevicePoints> {
-    return this.#wrap(QUERY_GROUP[range.query], range.count, await this.#packed(range, run))
+    const points = await this.#inTurn(() => this.#make(range, run))
+    return this.#wrap(QUERY_GROUP[range.query], range.count, points)
+  }
+
+  async encode(range: PointRange, take: TakePoints, run: Run): Promise<void> {
+    const encoded = await this.#inTurn(() => this.#encoded(range, run))
+    const bytes = range.count * POINT_BYTES[QUERY_GROUP[range.query]]
+    await this.#readBack.read(encoded, bytes, take, () => this.#gpu.release(encoded))
   }
 
   /** One range after the other: they share work buffers. */
-  #packed(range: PointRange, run: Run): Promise<GPUBuffer> {
-    const packed = this.#last.then(() => this.#make(range, run))
-    this.#last = packed.catch(() => {})
-    return packed
+  async #inTurn<T>(make: () => Promise<T>): Promise<T> {
+    if (this.#released !== undefined) throw new Error('the set-up was released')
+    const made = this.#last.then(make)
+    this.#last = made.catch(() => {})
+    return await made
   }
 
   async #make({ query, first, count }: PointRange, run: Run): Promise<GPUBuffer> {
     const group = QUERY_GROUP[query]
     const scalars = await this.#gpu.allocate(scalarBytes(count), `scalars of ${query}`)
     try {
-      await this.#scalars.fill(query, first, count, scalars)
+      await this.#scalars.fill(query, first, count, scalars, silent(run))
       const points = await this.#gpu.allocate(Math.max(1, count) * POINT_BYTES[group], `points of ${query}`)
       try {
         await this.#bases[group].multiples(scalars, count, points, run)
@@ -120,23 +136,38 @@ export class GpuSetup implements DeviceSetup {
         throw error
       }
     } finally {
-      this.#gpu.release(scalars)
+      forget(this.#gpu, scalars)
     }
   }
 
-  async encoded(range: PointRange, run: Run): Promise<Uint8Array> {
-    const points = await this.#packed(range, run)
+  async #encoded(range: PointRange, run: Run): Promise<GPUBuffer> {
+    const group = QUERY_GROUP[range.query]
+    const points = await this.#make(range, run)
     try {
-      return await exportPoints(this.#gpu, QUERY_GROUP[range.query], points, range.count)
+      const encoded = await this.#gpu.allocate(range.count * POINT_BYTES[group], 'encoded points')
+      try {
+        const stream = new UnitStream(this.#gpu, 'export points', silent(run), range.count)
+        recordExport(stream.commands, group, points, encoded, range.count)
+        await stream.recorded(range.count)
+        await stream.finish()
+        return encoded
+      } catch (error) {
+        this.#gpu.release(encoded)
+        throw error
+      }
     } finally {
       this.#gpu.release(points)
     }
   }
 
-  release(): void {
-    this.#set.release()
-    // Columns and tables are of no size that proofs use again.
-    this.#gpu.trim()
+  release(): Promise<void> {
+    this.#released ??= this.#last.then(async () => {
+      await this.#readBack.release()
+      this.#set.release()
+      // Columns and tables are of no size that proofs use again.
+      this.#gpu.trim()
+    })
+    return this.#released
   }
 }
 
@@ -151,8 +182,8 @@ async function makeVerifyingKey(
   const multiples = async (group: Group, secrets: readonly bigint[], ic: number): Promise<Uint8Array> => {
     const count = secrets.length + ic
     const set = new BufferSet(gpu)
+    const buffer = await gpu.allocate(scalarBytes(count), 'scalars of the key')
     try {
-      const buffer = await set.allocate(scalarBytes(count), 'scalars of the key')
       const bytes = new Uint8Array(secrets.length * FR_BYTES)
       for (const [i, secret] of secrets.entries()) frWriteBytes(secret, bytes, i * FR_BYTES)
       await gpu.upload(buffer, 0, bytes)
@@ -160,12 +191,9 @@ async function makeVerifyingKey(
       if (ic > 0) await scalars.fillIc(buffer, secrets.length)
       const points = await set.allocate(count * POINT_BYTES[group], 'points of the key')
       await bases[group].multiples(buffer, count, points, run)
-      await gpu
-        .commands('forget secrets')
-        .clear(buffer, 0, secrets.length * FR_BYTES)
-        .submit()
       return await exportPoints(gpu, group, points, count)
     } finally {
+      forget(gpu, buffer)
       set.release()
     }
   }

@@ -1,4 +1,5 @@
 /** What kernels need to make members of a geometric sequence: base^(2^k), and constants of their own before. */
+import { forget } from '../forget.ts'
 import type { Gpu } from '../gpu.ts'
 import { FR, packDigits, packMontgomery } from '../prelude/digit-field.ts'
 
@@ -8,16 +9,14 @@ export interface Constant {
   readonly plain?: boolean
 }
 
-/** Constants of a kernel in a buffer. They may be secrets: {@link release} clears it, since buffers are used again. */
+/** Constants of a kernel in a buffer. They may be secrets, which {@link release} clears. */
 export class ConstantBuffer {
   readonly buffer: GPUBuffer
   readonly #gpu: Gpu
-  readonly #bytes: number
 
-  private constructor(gpu: Gpu, buffer: GPUBuffer, bytes: number) {
+  private constructor(gpu: Gpu, buffer: GPUBuffer) {
     this.#gpu = gpu
     this.buffer = buffer
-    this.#bytes = bytes
   }
 
   static async create(gpu: Gpu, label: string, constants: readonly Constant[]): Promise<ConstantBuffer> {
@@ -26,7 +25,7 @@ export class ConstantBuffer {
       words.set(plain === true ? packDigits(value, FR) : packMontgomery(value, FR), i * FR.words)
     }
     const buffer = await gpu.allocate(words.byteLength, label)
-    const constant = new ConstantBuffer(gpu, buffer, words.byteLength)
+    const constant = new ConstantBuffer(gpu, buffer)
     try {
       await gpu.upload(buffer, 0, new Uint8Array(words.buffer))
       words.fill(0)
@@ -38,13 +37,7 @@ export class ConstantBuffer {
   }
 
   release(): void {
-    // What is submitted later finds zeros; a device that was lost holds nothing any more.
-    this.#gpu
-      .commands('forget constants')
-      .clear(this.buffer, 0, this.#bytes)
-      .submit()
-      .catch(() => {})
-    this.#gpu.release(this.buffer)
+    forget(this.#gpu, this.buffer)
   }
 }
 

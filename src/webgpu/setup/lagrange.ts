@@ -5,6 +5,7 @@
 import { rootOfUnity } from '../../cpu/ntt/domain.ts'
 import { frInv, frMul, frPow, frReduce } from '../../field/fr.ts'
 import { Elements } from '../elements.ts'
+import { forget } from '../forget.ts'
 import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
 import { FR } from '../prelude/digit-field.ts'
@@ -13,7 +14,7 @@ import type { UnitStream } from '../unit-stream.ts'
 import { ConstantBuffer, squaresOf } from './geometric.ts'
 
 /** An inversion costs as much as some 35 multiplications. */
-const ROWS_PER_THREAD = 64
+export const ROWS_PER_THREAD = 64
 /** Work of a row, in additions of points. */
 const ROW_WORK = 1
 
@@ -84,7 +85,7 @@ export async function computeLagrange(
       }
       await stream.finish()
     } finally {
-      totals.release()
+      forget(gpu, ...totals.shards)
     }
   } finally {
     constants.release()

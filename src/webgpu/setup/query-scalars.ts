@@ -1,13 +1,17 @@
 /** The scalars of a query's range, on the device: what the generator is multiplied with to give its points. */
-import type { BitArray, CircuitShape } from '../../circuit/shape.ts'
+import type { CircuitShape } from '../../circuit/shape.ts'
 import { frInv, frMul, frPow, frReduce } from '../../field/fr.ts'
+import type { Run } from '../../groth16/proving-device.ts'
 import type { Query } from '../../params/layout.ts'
 import type { ToxicWaste } from '../../params/toxic-waste.ts'
-import { BufferSet } from '../buffer-set.ts'
-import { ELEMENT_BYTES, type Elements } from '../elements.ts'
+import { DenseValues } from '../assignment/dense-values.ts'
+import { rowKernels } from '../assignment/row-kernels.ts'
+import type { Commands } from '../commands.ts'
+import { ELEMENT_BYTES, layoutOf } from '../elements.ts'
 import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
 import { FR } from '../prelude/digit-field.ts'
+import { UnitStream } from '../unit-stream.ts'
 import type { Columns } from './columns.ts'
 import { ConstantBuffer, squaresOf } from './geometric.ts'
 
@@ -18,13 +22,6 @@ const scaleKernel: Kernel = {
   fields: [{ field: FR }],
   parts: ['invocation.wgsl', 'setup/scale.wgsl'],
   entry: 'scale',
-  bindings: ['read', 'read', 'read_write', 'uniform'],
-}
-const pickKernel: Kernel = {
-  name: 'pick',
-  fields: [{ field: FR, multiplication: false }],
-  parts: ['invocation.wgsl', 'setup/pick.wgsl'],
-  entry: 'pick',
   bindings: ['read', 'read', 'read_write', 'uniform'],
 }
 const powersKernel: Kernel = {
@@ -42,7 +39,10 @@ const findZeroKernel: Kernel = {
   bindings: ['read', 'read_write', 'uniform'],
 }
 
-export const QUERY_SCALAR_KERNELS: readonly Kernel[] = [scaleKernel, pickKernel, powersKernel, findZeroKernel]
+export const QUERY_SCALAR_KERNELS: readonly Kernel[] = [scaleKernel, powersKernel, findZeroKernel]
+
+/** Scalars that cost as much as an addition of points. */
+const SCALARS_PER_WORK = 4
 
 export class QueryScalars {
   readonly #gpu: Gpu
@@ -51,189 +51,161 @@ export class QueryScalars {
   readonly #columns: Columns
   readonly #zOverDelta: bigint
   /** Which variables have a point in a, and in b. */
-  readonly #dense: Readonly<Record<'a' | 'b', DensePlaces>>
+  readonly #dense: Readonly<Record<'a' | 'b', DenseValues>>
+  readonly #gather: Kernel
 
-  /** @param columns stay the caller's */
-  constructor(gpu: Gpu, shape: CircuitShape, toxic: ToxicWaste, columns: Columns) {
+  private constructor(
+    gpu: Gpu,
+    shape: CircuitShape,
+    toxic: ToxicWaste,
+    columns: Columns,
+    dense: Readonly<Record<'a' | 'b', DenseValues>>,
+    gather: Kernel,
+  ) {
     this.#gpu = gpu
     this.#shape = shape
     this.#toxic = toxic
     this.#columns = columns
+    this.#dense = dense
+    this.#gather = gather
     const z = frReduce(frPow(toxic.tau, 1n << BigInt(shape.log2Domain)) - 1n)
     this.#zOverDelta = frMul(z, frInv(toxic.delta))
-    const { inputs, density } = shape
-    this.#dense = { a: new DensePlaces(inputs, inputs, density.aAux), b: new DensePlaces(1, inputs, density.bAux) }
+  }
+
+  /** @param columns stay the caller's */
+  static async create(gpu: Gpu, shape: CircuitShape, toxic: ToxicWaste, columns: Columns): Promise<QueryScalars> {
+    const { inputs, aux, density } = shape
+    const { gather } = rowKernels(layoutOf(gpu, inputs + aux))
+    await gpu.prepare([...QUERY_SCALAR_KERNELS, gather])
+    const a = await DenseValues.load(gpu, density.aAux, { inputs, firstAux: inputs, count: aux }, 'a')
+    try {
+      // Of the inputs only ONE occurs in B.
+      const b = await DenseValues.load(gpu, density.bAux, { inputs: 1, firstAux: inputs, count: aux }, 'b')
+      return new QueryScalars(gpu, shape, toxic, columns, { a, b }, gather)
+    } catch (error) {
+      a.release()
+      throw error
+    }
   }
 
   /**
    * Writes the scalars of the points `first` up to `first + count`, plain.
    * @throws {Error} one is 0, so that its point would be infinity: draw again
+   * @throws `run.signal.reason` once the signal aborts
    */
-  async fill(query: Query, first: number, count: number, scalars: GPUBuffer): Promise<void> {
-    switch (query) {
-      case 'h':
-        await this.#powers(frMul(frPow(this.#toxic.tau, BigInt(first)), this.#zOverDelta), count, scalars)
-        break
-      case 'l':
-        await this.#scaled(this.#shape.inputs + first, count, frInv(this.#toxic.delta), scalars, 0)
-        break
-      case 'a':
-        await this.#pick(this.#columns.u, this.#dense.a.places(first, count), scalars)
-        break
-      case 'b_g1':
-      case 'b_g2':
-        await this.#pick(this.#columns.v, this.#dense.b.places(first, count), scalars)
-    }
-    await this.#requireNonzero(query, first, count, scalars)
-  }
-
-  /** Writes those of `ic`, one a public input, from place `at` on. */
-  async fillIc(scalars: GPUBuffer, at: number): Promise<void> {
-    await this.#scaled(0, this.#shape.inputs, frInv(this.#toxic.gamma), scalars, at)
-  }
-
-  async #powers(factor: bigint, count: number, scalars: GPUBuffer): Promise<void> {
-    const threads = Math.ceil(count / POWERS_PER_THREAD)
-    const bits = Math.ceil(Math.log2(threads + 1))
-    const { tau } = this.#toxic
-    const constants = await ConstantBuffer.create(this.#gpu, 'constants of powers', [
-      { value: frPow(tau, BigInt(threads)) },
-      { value: factor, plain: true },
-      ...squaresOf(tau, bits),
-    ])
+  async fill(query: Query, first: number, count: number, scalars: GPUBuffer, run: Run): Promise<void> {
+    const stream = new UnitStream(this.#gpu, `scalars of ${query}`, run, scalarWork(count))
+    const constants = await this.#constants(query, first, count)
+    const firstZero = await this.#gpu.allocate(16, 'first zero').catch((error: unknown) => {
+      constants?.release()
+      throw error
+    })
     try {
-      await this.#gpu
-        .commands('powers of τ')
-        .dispatch(powersKernel, {
-          buffers: [constants.buffer, scalars],
-          params: [count, threads, bits],
-          workgroups: Math.ceil(threads / 64),
-        })
-        .submit()
-    } finally {
-      constants.release()
-    }
-  }
-
-  async #scaled(firstKey: number, count: number, factor: bigint, scalars: GPUBuffer, at: number): Promise<void> {
-    const constants = await ConstantBuffer.create(this.#gpu, 'factor', [{ value: factor }])
-    try {
-      const commands = this.#gpu.commands('scale columns')
-      for (const range of this.#columns.combined.ranges(firstKey, count)) {
-        commands.dispatch(scaleKernel, {
-          buffers: [constants.buffer, range.buffer, scalars],
-          params: [range.count, range.first, at + range.at],
-          workgroups: Math.ceil(range.count / 64),
-        })
-      }
-      await commands.submit()
-    } finally {
-      constants.release()
-    }
-  }
-
-  /** @param places rising */
-  async #pick(values: Elements, places: Uint32Array, scalars: GPUBuffer): Promise<void> {
-    const list = await this.#gpu.allocate(Math.max(16, places.byteLength), 'places')
-    try {
-      await this.#gpu.upload(list, 0, new Uint8Array(places.buffer, places.byteOffset, places.byteLength))
-      const commands = this.#gpu.commands('pick columns')
-      const size = 2 ** values.shardLog2
-      for (let from = 0; from < places.length; ) {
-        const shard = Math.floor((places[from] as number) / size)
-        let to = firstAbove(places, from, (shard + 1) * size)
-        if (to === from) to = places.length
-        commands.dispatch(pickKernel, {
-          buffers: [values.shards[shard] as GPUBuffer, list, scalars],
-          params: [from, to - from, shard * size, values.shardCount(shard)],
-          workgroups: Math.ceil((to - from) / 64),
-        })
-        from = to
-      }
-      await commands.submit()
-    } finally {
-      this.#gpu.release(list)
-    }
-  }
-
-  async #requireNonzero(query: Query, first: number, count: number, scalars: GPUBuffer): Promise<void> {
-    const set = new BufferSet(this.#gpu)
-    try {
-      const firstZero = await set.allocate(16, 'first zero')
       await this.#gpu.upload(firstZero, 0, new Uint8Array(Uint32Array.of(count).buffer))
-      const commands = this.#gpu.commands('find zero').dispatch(findZeroKernel, {
+      this.#record(stream.commands, query, first, count, scalars, constants)
+      stream.commands.dispatch(findZeroKernel, {
         buffers: [scalars, firstZero],
         params: [count],
         workgroups: Math.ceil(count / 64),
       })
-      const [, bytes] = await Promise.all([commands.submit(), this.#gpu.download(firstZero, 0, 4)])
+      await stream.recorded(scalarWork(count))
+      await stream.finish()
+      const bytes = await this.#gpu.download(firstZero, 0, 4)
       const at = new Uint32Array(bytes.buffer, bytes.byteOffset, 1)[0] as number
       if (at < count) throw new Error(`${query}[${first + at}] would be infinity`)
     } finally {
-      set.release()
+      constants?.release()
+      this.#gpu.release(firstZero)
     }
   }
+
+  /** Writes those of `ic`, one a public input, from place `at` on. */
+  async fillIc(scalars: GPUBuffer, at: number): Promise<void> {
+    const constants = await ConstantBuffer.create(this.#gpu, 'factor', [{ value: frInv(this.#toxic.gamma) }])
+    try {
+      const commands = this.#gpu.commands('scalars of ic')
+      this.#recordScaled(commands, 0, this.#shape.inputs, constants, scalars, at)
+      await commands.submit()
+    } finally {
+      constants.release()
+    }
+  }
+
+  /** What the kernels of a query need besides columns. */
+  async #constants(query: Query, first: number, count: number): Promise<ConstantBuffer | undefined> {
+    const { tau, delta } = this.#toxic
+    if (query === 'l') return await ConstantBuffer.create(this.#gpu, 'factor', [{ value: frInv(delta) }])
+    if (query !== 'h') return undefined
+    const { threads, bits } = powerThreads(count)
+    return await ConstantBuffer.create(this.#gpu, 'constants of powers', [
+      { value: frPow(tau, BigInt(threads)) },
+      { value: frMul(frPow(tau, BigInt(first)), this.#zOverDelta), plain: true },
+      ...squaresOf(tau, bits),
+    ])
+  }
+
+  #record(
+    commands: Commands,
+    query: Query,
+    first: number,
+    count: number,
+    scalars: GPUBuffer,
+    constants: ConstantBuffer | undefined,
+  ): void {
+    const { u, v } = this.#columns
+    switch (query) {
+      case 'h': {
+        const { threads, bits } = powerThreads(count)
+        commands.dispatch(powersKernel, {
+          buffers: [(constants as ConstantBuffer).buffer, scalars],
+          params: [count, threads, bits],
+          workgroups: Math.ceil(threads / 64),
+        })
+        break
+      }
+      case 'l':
+        this.#recordScaled(commands, this.#shape.inputs + first, count, constants as ConstantBuffer, scalars, 0)
+        break
+      case 'a':
+        this.#dense.a.record(commands, this.#gather, u, first, count, scalars)
+        break
+      case 'b_g1':
+      case 'b_g2':
+        this.#dense.b.record(commands, this.#gather, v, first, count, scalars)
+    }
+  }
+
+  #recordScaled(
+    commands: Commands,
+    firstColumn: number,
+    count: number,
+    factor: ConstantBuffer,
+    scalars: GPUBuffer,
+    at: number,
+  ): void {
+    for (const range of this.#columns.combined.ranges(firstColumn, count)) {
+      commands.dispatch(scaleKernel, {
+        buffers: [factor.buffer, range.buffer, scalars],
+        params: [range.count, range.first, at + range.at],
+        workgroups: Math.ceil(range.count / 64),
+      })
+    }
+  }
+
+  release(): void {
+    this.#dense.a.release()
+    this.#dense.b.release()
+  }
+}
+
+/** Work of the scalars of a range, in additions of points. */
+const scalarWork = (count: number): number => count / SCALARS_PER_WORK
+
+/** Threads that make so many powers, and bits of their numbers. */
+function powerThreads(count: number): { readonly threads: number; readonly bits: number } {
+  const threads = Math.ceil(count / POWERS_PER_THREAD)
+  return { threads, bits: Math.ceil(Math.log2(threads + 1)) }
 }
 
 /** Bytes of the scalars of a range. */
 export const scalarBytes = (count: number): number => Math.max(1, count) * ELEMENT_BYTES
-
-/** The first index from `from` on whose place is at least `limit`. */
-function firstAbove(places: Uint32Array, from: number, limit: number): number {
-  let [low, high] = [from, places.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((places[middle] as number) >= limit) high = middle
-    else low = middle + 1
-  }
-  return low
-}
-
-/** Bytes of a density whose set bits are counted together. */
-const BLOCK = 4096
-
-/** The variables of a query in order: some inputs, then the aux variables of a density. */
-class DensePlaces {
-  readonly #inputs: number
-  readonly #firstAux: number
-  readonly #dense: BitArray
-  /** Set bits before each block. */
-  readonly #before: Uint32Array
-
-  constructor(inputs: number, firstAux: number, dense: BitArray) {
-    this.#inputs = inputs
-    this.#firstAux = firstAux
-    this.#dense = dense
-    this.#before = new Uint32Array(Math.ceil(dense.length / BLOCK) + 1)
-    let set = 0
-    for (const [byte, bits] of dense.entries()) {
-      if (byte % BLOCK === 0) this.#before[byte / BLOCK] = set
-      set += ONES[bits] as number
-    }
-    this.#before[this.#before.length - 1] = set
-  }
-
-  /** Places of the points `first` up to `first + count` in a vector of all variables. */
-  places(first: number, count: number): Uint32Array {
-    const places = new Uint32Array(count)
-    let at = 0
-    for (; at < count && first + at < this.#inputs; at++) places[at] = first + at
-    let rank = first + at - this.#inputs
-    const block = firstAbove(this.#before, 1, rank + 1) - 1
-    rank -= this.#before[block] as number
-    for (let byte = block * BLOCK; at < count; byte++) {
-      for (let rest = this.#dense[byte] as number; rest !== 0 && at < count; rest &= rest - 1) {
-        if (rank > 0) rank--
-        else places[at++] = this.#firstAux + 8 * byte + 31 - Math.clz32(rest & -rest)
-      }
-    }
-    return places
-  }
-}
-
-/** Set bits of each byte. */
-const ONES = Uint8Array.from({ length: 256 }, (_, byte) => {
-  let ones = 0
-  for (let rest = byte; rest !== 0; rest &= rest - 1) ones++
-  return ones
-})

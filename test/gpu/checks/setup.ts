@@ -7,17 +7,18 @@ import { wasmSetupScalars } from '../../../src/cpu/setup-scalars.ts'
 import { decodeG1, decodeG2, encodeG1, encodeG2 } from '../../../src/curve/encoding.ts'
 import { G1, G2 } from '../../../src/curve/points.ts'
 import { makeParameters } from '../../../src/device/made-parameters.ts'
-import { FR_MODULUS, frFromBytes } from '../../../src/field/fr.ts'
+import { FR_MODULUS, frFromBytes, frInv, frMul, frPow, frReduce } from '../../../src/field/fr.ts'
 import { proveBatch } from '../../../src/groth16/prove-batch.ts'
 import { verifyProofs } from '../../../src/groth16/verify.ts'
 import { paramsLayout, QUERIES, QUERY_GROUP } from '../../../src/params/layout.ts'
 import { openVerifyingKey } from '../../../src/params/srs-file.ts'
 import type { ToxicWaste } from '../../../src/params/toxic-waste.ts'
 import { madeOnDevice } from '../../../src/srs/made-on-device.ts'
-import { FixedBase, fixedBaseMultiples } from '../../../src/webgpu/curve/fixed-base.ts'
+import { exportPoints, FixedBase, fixedBaseMultiples } from '../../../src/webgpu/curve/fixed-base.ts'
 import { computeColumns } from '../../../src/webgpu/setup/columns.ts'
-import { GpuSetup } from '../../../src/webgpu/setup/device-setup.ts'
-import { QUERY_SCALAR_KERNELS, QueryScalars, scalarBytes } from '../../../src/webgpu/setup/query-scalars.ts'
+import { GpuSetup, type WrapPoints } from '../../../src/webgpu/setup/device-setup.ts'
+import { QueryScalars, scalarBytes } from '../../../src/webgpu/setup/query-scalars.ts'
+import { setupBytes } from '../../../src/webgpu/setup/setup-bytes.ts'
 import { WebGpuDevice } from '../../../src/webgpu/webgpu-device.ts'
 import { removeDirectory, temporaryDirectory } from '../../support/temporary-directory.ts'
 import { tinyCircuit, tinyWitness } from '../../support/tiny-circuit.ts'
@@ -37,9 +38,8 @@ const scalars =
     const toxic = recordedToxic('2KiB', 'window')
     const expected = await wasmSetupScalars(circuit, toxic)
     const used = gpu.usedBytes
-    await gpu.prepare(QUERY_SCALAR_KERNELS)
     const columns = await computeColumns(gpu, circuit, toxic, run)
-    const setup = new QueryScalars(gpu, circuit, toxic, columns)
+    const setup = await QueryScalars.create(gpu, circuit, toxic, columns)
     const { queries } = paramsLayout(circuit)
     for (const query of QUERIES) {
       const { points } = queries[query]
@@ -49,7 +49,7 @@ const scalars =
         [cut, points - cut],
       ] as const) {
         const buffer = await dirtyBuffer(gpu, scalarBytes(count), 'scalars')
-        await setup.fill(query, first, count, buffer)
+        await setup.fill(query, first, count, buffer, run)
         const actual = Buffer.from(await gpu.download(buffer, 0, scalarBytes(count)))
         gpu.release(buffer)
         const wanted = expected.query(query, first, count)
@@ -59,6 +59,7 @@ const scalars =
         }
       }
     }
+    setup.release()
     columns.release()
     assert.equal(gpu.usedBytes, used, 'every buffer is released')
   }
@@ -111,7 +112,8 @@ const points: Check = async (gpu) => {
     const { queries } = paramsLayout(circuit)
     for (const query of QUERIES) {
       const { points: count } = queries[query]
-      const encoded = Buffer.from(await setup.encoded({ query, first: 1, count: count - 1 }, run))
+      const encoded = Buffer.alloc((count - 1) * (QUERY_GROUP[query] === 'g1' ? 96 : 192))
+      await setup.encode({ query, first: 1, count: count - 1 }, async (at, bytes) => encoded.set(bytes, at), run)
       const wanted = expected.query(query, 1, count - 1)
       const parts = Array.from({ length: count - 1 }, (_, i) => {
         const scalar = frFromBytes(wanted, 32 * i)
@@ -120,9 +122,71 @@ const points: Check = async (gpu) => {
       assert.equal(encoded.toString('hex'), Buffer.concat(parts).toString('hex'), query)
     }
   } finally {
-    setup.release()
+    await setup.release()
   }
 }
+
+/** What is given back holds no secret, and a range that is being made when all is given back is made to its end before. */
+const forgotten: Check = async (gpu) => {
+  const circuit = tinyCircuit()
+  const toxic = recordedToxic('2KiB', 'window')
+  const used = gpu.usedBytes
+  const buffers: GPUBuffer[] = []
+  const wrap: WrapPoints = (group, count, buffer) => ({ group, count, release: () => void buffers.push(buffer) })
+  const setup = await GpuSetup.create(gpu, circuit, toxic, { g1: 64, g2: 64 }, wrap, run)
+  const { points: count } = paramsLayout(circuit).queries.h
+  const range = { query: 'h', first: 0, count } as const
+  ;(await setup.points(range, run)).release()
+  const allocated = gpu.allocatedBytes
+  const again = await gpu.allocate(scalarBytes(count), 'scalars of another')
+  assert.equal(gpu.allocatedBytes, allocated, 'the buffer of the scalars is used again')
+  const bytes = await gpu.download(again, 0, scalarBytes(count))
+  assert(
+    bytes.every((byte) => byte === 0),
+    'what was given back is zero',
+  )
+  gpu.release(again)
+  const making = setup.points(range, run)
+  const releasing = setup.release()
+  await assert.rejects(setup.points(range, run), /released/)
+  ;(await making).release()
+  await releasing
+  const expected = decodeG1(toxic.g1, { subgroup: false }).multiplyUnsafe(zOverDelta(circuit, toxic))
+  for (const points of buffers) {
+    const encoded = await exportPoints(gpu, 'g1', points, count)
+    assert.equal(Buffer.from(encoded).toString('hex', 0, 96), Buffer.from(encodeG1(expected)).toString('hex'))
+    gpu.release(points)
+  }
+  assert.equal(gpu.usedBytes, used, 'every buffer is released')
+}
+
+/** The first scalar of h. */
+const zOverDelta = ({ log2Domain }: CircuitShape, { tau, delta }: ToxicWaste): bigint =>
+  frMul(frReduce(frPow(tau, 1n << BigInt(log2Domain)) - 1n), frInv(delta))
+
+/** What is planned for a set-up is what it takes. */
+const planned =
+  (id: CircuitId): Check =>
+  async (gpu) => {
+    const circuit = circuitShape(id)
+    const atOnce = { g1: 2 ** 12, g2: 2 ** 11 }
+    const plan = setupBytes(circuit, gpu, atOnce)
+    gpu.trim()
+    const used = gpu.usedBytes
+    gpu.peakBytes = gpu.allocatedBytes
+    const before = gpu.allocatedBytes
+    const wrap: WrapPoints = (group, count, buffer) => ({ group, count, release: () => gpu.release(buffer) })
+    const setup = await GpuSetup.create(gpu, circuit, recordedToxic('2KiB', 'window'), atOnce, wrap, run)
+    const held = gpu.usedBytes - used
+    const scalars = Math.max(scalarBytes(atOnce.g1), scalarBytes(atOnce.g2))
+    assert(held + scalars <= plan.points, `${held} bytes and ${scalars} of scalars, ${plan.points} planned`)
+    assert(held > 0.8 * plan.points, `${held} bytes, ${plan.points} planned`)
+    const most = gpu.peakBytes - before
+    // Buffers of columns are idle, and would have given way, while tables are made.
+    assert(most <= plan.columns + plan.points, `${most} bytes at most`)
+    await setup.release()
+    assert.equal(gpu.usedBytes, used, 'every buffer is released')
+  }
 
 /** All of it: parameters made in the device's memory, a proof with them, verified with the key that was written. */
 const proof =
@@ -135,8 +199,7 @@ const proof =
     try {
       const used = gpu.usedBytes
       const location = await madeOnDevice(directory)(circuit.circuitId, { allowDevelopment: true })
-      const made = location.made as ToxicWaste
-      const parameters = await makeParameters(device, circuit, { ...location, made }, { keep }, run)
+      const parameters = await makeParameters(device, circuit, location, location.secrets, { keep }, run)
       const shape = await device.loadShape(circuit)
       const { points, file } = parameters
       const [bytes] = await proveBatch({ device, shape, witnesses: [witness], points, key: file.key }, run)
@@ -160,8 +223,10 @@ export const setupChecks: Readonly<Record<string, Check>> = {
   'set-up: multiples in G2, windows of 4 bits': multiples('g2', 4),
   'set-up: scalars of a tiny circuit': scalars(tinyCircuit),
   'set-up: scalars of wpost-2k': scalars(circuit('wpost-2k')),
-  'set-up: scalars of winning-2k in shards': withShards(13, scalars(circuit('winning-2k'))),
+  'set-up: scalars of winning-2k in shards': withShards(15, scalars(circuit('winning-2k'))),
   'set-up: points of a tiny circuit': points,
+  'set-up: nothing of its secrets is left': forgotten,
+  'set-up: memory of winning-2k': planned('winning-2k'),
   'set-up: proof with parameters that stay on the device': proof(true),
   'set-up: proof with parameters made in every pass': proof(false),
 }
