@@ -5,6 +5,7 @@
  * Exit codes: 0 done; 1 no device of this machine can prove, or what was asked for is not there; 2 the arguments make
  * no sense.
  */
+import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { isCircuitId } from '../circuit/circuit-id.ts'
 import { ProverError } from '../errors.ts'
@@ -12,6 +13,7 @@ import { ProverError } from '../errors.ts'
 const USAGE = `usage: wgzk doctor [--calibrate] [--json] [--parameters FOLDER]
        wgzk bench [--device NAME] [--log2 N] [--circuit ID]… [--rounds N]
                   [--relaxed-simd auto|enable|never] [--json] [--parameters FOLDER]
+       wgzk --version
 
 doctor tells what this machine can prove: its GPUs, processor and memory, how fast they are,
 the parameters found, and each circuit's device. bench measures one device.
@@ -36,7 +38,12 @@ const OPTIONS = {
   rounds: { type: 'string', default: '3' },
   'relaxed-simd': { type: 'string', default: 'auto' },
   help: { type: 'boolean', short: 'h', default: false },
+  version: { type: 'boolean', default: false },
 } as const
+
+/** Those of `bench`; the others are `doctor`'s too. */
+const OF_BENCH: readonly string[] = ['device', 'log2', 'circuit', 'rounds', 'relaxed-simd']
+const OF_DOCTOR: readonly string[] = ['calibrate']
 
 class UsageError extends Error {}
 
@@ -44,10 +51,23 @@ type Values = ReturnType<typeof parse>['values']
 
 function parse() {
   try {
-    return parseArgs({ allowPositionals: true, options: OPTIONS })
+    return parseArgs({ allowPositionals: true, options: OPTIONS, tokens: true })
   } catch (error) {
-    throw new UsageError((error as Error).message)
+    // The first sentence: the next ones are of arguments that begin with a hyphen.
+    throw new UsageError((error as Error).message.replace(/\. .*/s, ''))
   }
+}
+
+/** An option that a command does not take would be taken for one that it obeys. */
+function refuseOthers(command: string, { tokens }: ReturnType<typeof parse>): void {
+  const foreign = command === 'doctor' ? OF_BENCH : OF_DOCTOR
+  const given = tokens.find((token) => token.kind === 'option' && foreign.includes(token.name))
+  if (given?.kind === 'option') throw new UsageError(`${command} does not take --${given.name}`)
+}
+
+function version(): string {
+  const file = new URL('../../package.json', import.meta.url)
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }
 
 function integer(text: string, name: string, least: number, most: number): number {
@@ -89,12 +109,18 @@ async function measure(values: Values): Promise<void> {
 const COMMANDS: Readonly<Record<string, (values: Values) => Promise<void>>> = { doctor, bench: measure }
 
 try {
-  const { values, positionals } = parse()
+  const parsed = parse()
+  const { values, positionals } = parsed
   const [name = '', ...others] = positionals
   const command = Object.hasOwn(COMMANDS, name) && others.length === 0 ? COMMANDS[name] : undefined
   if (values.help) console.log(USAGE)
-  else if (command === undefined) throw new UsageError(`no command ${positionals.join(' ')}`.trim())
-  else await command(values)
+  else if (values.version) console.log(version())
+  else if (command === undefined) {
+    throw new UsageError(name === '' ? 'a command is missing' : `no command ${positionals.join(' ')}`)
+  } else {
+    refuseOthers(name, parsed)
+    await command(values)
+  }
 } catch (error) {
   if (error instanceof UsageError) {
     console.error(`${error.message}\n${USAGE}`)

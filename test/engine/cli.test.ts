@@ -1,5 +1,6 @@
 /** The command of the package, as built: what it prints, and how it ends. */
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { circuitTimes } from '../../src/cli/bench.ts'
@@ -69,19 +70,26 @@ describe('wgzk bench', () => {
 })
 
 test.each([
-  [[], 'no command'],
+  [[], 'a command is missing'],
   [['prove'], 'no command prove'],
   [['bench', 'doctor'], 'no command bench doctor'],
   [['bench', '--log2', '9'], 'expected --log2 to be an integer from 10 to 24, got 9'],
   [['bench', '--rounds', '-1'], '--rounds'],
   [['bench', '--circuit', 'wpost-3k'], 'expected --circuit to be a circuit such as winning-32g, got wpost-3k'],
   [['bench', '--relaxed-simd', 'on'], 'expected --relaxed-simd to be auto, enable or never, got on'],
-  [['doctor', '--fast'], '--fast'],
+  [['doctor', '--fast'], "Unknown option '--fast'\n"],
+  [['doctor', '--log2', '12'], 'doctor does not take --log2'],
+  [['bench', '--calibrate'], 'bench does not take --calibrate'],
 ])('refuses %j', (args, message) => {
   const { status, stdout, stderr } = wgzk(...args)
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
   expect(stderr).toContain(message)
   expect(stderr).toContain('usage:')
+})
+
+test('--version is that of the package', () => {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  expect(wgzk('--version')).toMatchObject({ status: 0, stdout: `${version}\n` })
 })
 
 test('--help says how it is used', () => {
