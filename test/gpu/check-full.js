@@ -133,7 +133,7 @@ console.log(`${((performance.now() - start) / 1000).toFixed(1)} s  synthesized`)
 const lagrange = await Elements.allocate(gpu, constraints + inputs, 'Lagrange values')
 const columns = await computeColumns(gpu, shape, toxic, run)
 await computeLagrange(gpu, new UnitStream(gpu, 'Lagrange values', run, 1), lagrange, log2Domain, tau)
-const setupScalars = new QueryScalars(gpu, shape, toxic, columns)
+const setupScalars = await QueryScalars.create(gpu, shape, toxic, columns)
 const deviceShape = await device.loadShape(shape)
 const assignment = await device.assign(deviceShape, witness, run)
 
@@ -206,7 +206,7 @@ for (const query of QUERIES) {
     const first = Math.floor((points * k) / count)
     const size = Math.floor((points * (k + 1)) / count) - first
     const own = await gpu.allocate(32 * size, 'scalars')
-    await setupScalars.fill(query, first, size, own)
+    await setupScalars.fill(query, first, size, own, run)
     const scalars = await assignment.scalars(query, first, size)
     const expected = await dot([{ x: { buffer: scalars.buffer, first: 0 }, y: { buffer: own, first: 0 }, count: size }])
     total += expected
