@@ -52,19 +52,21 @@ describe('the packed package', () => {
     unpackedBytes = pack.unpackedSize
   })
 
-  it('holds code, declarations, WebAssembly, WGSL, licences and the README', () => {
+  it('holds code, declarations, WebAssembly, WGSL, licences, the README and the documents that it names', () => {
     const needed = [
       'package.json',
       'README.md',
       'LICENSE',
       'LICENSE-APACHE',
       'LICENSE-MIT',
+      'docs/errors.md',
+      'docs/operations.md',
       'dist/index.js',
       'dist/index.d.ts',
       'dist/cli/wgzk.js',
       'dist/device/device-worker.js',
       'dist/webgpu/list-adapters-process.js',
-      'wgsl/ntt/pass.wgsl',
+      'wgsl/ntt/round.wgsl',
       'dist/wasm/circuit.wasm',
       'dist/wasm/kernels-fma.wasm',
       'dist/wasm/kernels-fma-fenced.wasm',
@@ -75,7 +77,7 @@ describe('the packed package', () => {
 
   it('holds nothing else', () => {
     const allowed =
-      /^(dist\/.*\.(js|js\.map|d\.ts|wasm)|wgsl\/.*\.wgsl|wgsl\/README\.md|package\.json|README\.md|LICENSE(-APACHE|-MIT)?)$/
+      /^(dist\/.*\.(js|js\.map|d\.ts|wasm)|wgsl\/.*\.wgsl|wgsl\/README\.md|docs\/[a-z]+\.md|package\.json|README\.md|LICENSE(-APACHE|-MIT)?)$/
     expect(files.filter((path) => !allowed.test(path))).toEqual([])
     expect(files.filter((path) => /(^|\/)(test|tests|support|vectors|bench|assembly)\//.test(path))).toEqual([])
     expect(files.filter((path) => /\.test\./.test(path))).toEqual([])
