@@ -28,7 +28,7 @@ import type {
 } from './device-client.ts'
 import { DeviceMemory } from './device-memory.ts'
 import type { DeviceInfo, DeviceSpec, TuningInUse } from './device-spec.ts'
-import { IdleWork } from './idle-work.ts'
+import { IdleWork, type IdleWorkOptions } from './idle-work.ts'
 import { makeParameters } from './made-parameters.ts'
 import { type OpenCircuit, OpenCircuits } from './open-circuits.ts'
 
@@ -48,8 +48,8 @@ interface OpenDevice {
   readonly stagingBytes?: () => number
   /** Finds out what it is best tuned to. */
   readonly calibrate?: (run: Run) => Promise<TuningInUse>
-  /** Whether that is worth the time in which it has nothing else to do. */
-  readonly toCalibrate?: boolean
+  /** What is worth the time in which it has nothing else to do. */
+  readonly whenIdle?: { readonly work: (signal: AbortSignal) => Promise<void>; readonly options: IdleWorkOptions }
 }
 
 /** A circuit's part of the device's memory. */
@@ -68,64 +68,69 @@ const RANK_STEP = 2 ** 40
 /** A request whose witness does not come is not waited for any longer. */
 const WARM_UP_LIMIT_MS = 10_000
 
+/**
+ * A minute after the last batch of a queue no other is about to come, and touching memory again costs a large one a tenth of a second.
+ */
+const TRIMMING = { idleMs: 60_000, attempts: 1, repeats: true } as const
+
 /** After a start most engines load circuits at once: what comes later than that finds the device idle. */
 const CALIBRATION = { idleMs: 2_000, attempts: 3 } as const
 
 /**
  * The functions of one worker, and their state.
  * @param end ends the worker, with the error it ends of if it has one
+ * @param blinding a test seam: of every proof. Left out, as it must be for real proofs, each draws its own
  */
 export function deviceFunctions(end: (error?: Error) => void, blinding?: Blinding): DeviceFunctions {
   return new DeviceHost(end, blinding).functions
 }
 
- * @param blinding a test seam: of every proof. Left out, as it must be for real proofs, each draws its own
 class DeviceHost {
   readonly #end: (error?: Error) => void
+  readonly #blinding: Blinding | undefined
   readonly #circuits = new OpenCircuits((circuit, run) => this.#openCircuit(circuit, run))
   readonly #memory = new DeviceMemory(
     () => this.#open?.memoryBytes?.() ?? Number.POSITIVE_INFINITY,
     (may) => this.#circuits.forgetIdle(may),
   )
-  readonly #blinding: Blinding | undefined
   /** Of the circuits that are open. */
   readonly #plans = new Map<CircuitId, MemoryPlan>()
   readonly #received = new Map<number, { readonly bytes: Uint8Array; at: number }>()
   #warming: AbortController | undefined
-  #calibrating: IdleWork | undefined
   #open: OpenDevice | undefined
+  #idleWork: IdleWork | undefined
   /** Batches so far: earlier ones go first. */
   #batches = 0
   #closing = false
 
   constructor(end: (error?: Error) => void, blinding: Blinding | undefined) {
     this.#end = end
+    this.#blinding = blinding
   }
 
   readonly functions: DeviceFunctions = {
     start: (spec, run) => this.#start(spec, run),
     selfTest: async (_, run) => {
-    this.#blinding = blinding
-      using _busy = await this.#calibrating?.giveWay()
+      using _busy = await this.#idleWork?.giveWay()
       await this.#device.selfTest(run)
     },
     measure: async (options, run) => {
-      using _busy = await this.#calibrating?.giveWay()
+      using _busy = await this.#idleWork?.giveWay()
       return await measureRates(this.#device, options, run)
     },
     calibrate: async (_, run) => {
-      using _busy = await this.#calibrating?.giveWay()
+      using _busy = await this.#idleWork?.giveWay()
       if (this.#open?.calibrate === undefined) throw new GpuUnavailableError(`${this.#device.kind} is not calibrated`)
       return await this.#open.calibrate(run)
     },
     proveBatch: async (batch, run) => {
-      using _busy = await this.#calibrating?.giveWay()
+      using _busy = await this.#idleWork?.giveWay()
       const result = await this.#proveBatch(batch, run)
       this.#setAside(batch)
       return result
     },
     warm: async (circuit, run) => {
-      using _busy = await this.#calibrating?.giveWay()
+      using _busy = await this.#idleWork?.giveWay()
       const points = await this.#warm(circuit, run)
       this.#setAside(circuit)
       return points
@@ -135,7 +140,7 @@ class DeviceHost {
       for (const id of ids) this.#received.delete(id)
     },
     warmUp: async (_, run) => {
-      using _busy = await this.#calibrating?.giveWay()
+      using _busy = await this.#idleWork?.giveWay()
       await this.#warmUp(run)
     },
     forget: async (circuitId) => {
@@ -169,11 +174,8 @@ class DeviceHost {
       })
     }
     void this.#open.lost?.then((error) => this.#lost(error))
-    const { calibrate, toCalibrate } = this.#open
-    if (calibrate !== undefined && toCalibrate === true) {
-      const quietly = async (signal: AbortSignal): Promise<void> => void (await calibrate({ signal, unit: () => {} }))
-      this.#calibrating = new IdleWork(quietly, CALIBRATION)
-    }
+    const { whenIdle } = this.#open
+    if (whenIdle !== undefined) this.#idleWork = new IdleWork(whenIdle.work, whenIdle.options)
     return this.#open.info
   }
 
@@ -183,6 +185,7 @@ class DeviceHost {
     await delay(LAST_REPLIES_MS)
     if (this.#closing) return
     this.#closing = true
+    await this.#idleWork?.end()
     await this.#device.close()
     this.#end(error)
   }
@@ -292,11 +295,11 @@ class DeviceHost {
       keep.add(query)
       bytes += kept
     }
+    // It stays where points are made again in every pass.
+    if (keep.size < QUERIES.length) bytes += plan.setup?.heldBytes ?? 0
     const held = this.#memory.hold(bytes)
     this.#plans.set(circuitId, plan)
     return {
-    // It stays where points are made again in every pass.
-    if (keep.size < QUERIES.length) bytes += plan.setup?.heldBytes ?? 0
       keep,
       rangePoints: plan.rangePoints,
       release: () => {
@@ -363,7 +366,7 @@ class DeviceHost {
   async #close(): Promise<void> {
     this.#closing = true
     this.#warming?.abort()
-    await this.#calibrating?.end()
+    await this.#idleWork?.end()
     await this.#circuits.close(0)
     await this.#open?.device.close()
     // Batches that the device's end has stopped close their files.
@@ -393,7 +396,8 @@ async function openCpu({ threads, relaxedSimd }: DeviceSpec & { kind: 'cpu' }): 
   const { CpuDevice } = await import('../cpu/cpu-device.ts')
   const device = await CpuDevice.create({ threads, relaxedSimd })
   const { kind, name, maxLog2Domain } = device
-  return { device, info: { kind, name, maxLog2Domain } }
+  const whenIdle = { work: (signal: AbortSignal) => device.trim(signal), options: TRIMMING }
+  return { device, info: { kind, name, maxLog2Domain }, whenIdle }
 }
 
 async function openWebGpu(spec: DeviceSpec & { kind: 'webgpu' }): Promise<OpenDevice> {
@@ -411,6 +415,8 @@ async function openWebGpu(spec: DeviceSpec & { kind: 'webgpu' }): Promise<OpenDe
     tuning: (found) => calibration.find(found),
   })
   const { kind, name, maxLog2Domain, details, lost } = device
+  const calibrate = (run: Run): Promise<TuningInUse> => calibration.measure(device, run)
+  const quietly = async (signal: AbortSignal): Promise<void> => void (await calibrate({ signal, unit: () => {} }))
   const measured = memoryBytes === 'auto' && !details.software ? countOnCard(device) : Promise.resolve()
   return {
     device,
@@ -420,7 +426,7 @@ async function openWebGpu(spec: DeviceSpec & { kind: 'webgpu' }): Promise<OpenDe
     warmUp: (signal) => device.warmUp(signal),
     memoryBytes: () => device.memoryBytes,
     stagingBytes: () => device.gpu.staging.bytes,
-    calibrate: (run) => calibration.measure(device, run),
-    toCalibrate: calibration.wanted(details),
+    calibrate,
+    ...(calibration.wanted(details) && { whenIdle: { work: quietly, options: CALIBRATION } }),
   }
 }

@@ -1,11 +1,12 @@
 /**
  * What proofs take of the host's memory beside what the budget reserves for them, phase by phase, on the CPU device:
  *
- *     node scripts/run.js test/bench/memory.ts [--proof winning-32g] [--threads 2] [--json]
+ *     node scripts/run.js test/bench/memory.ts [--proof winning-32g] [--threads 2] [--idle SECONDS] [--json]
  *
  * Run it in a process of its own: the memory of the whole process is what is measured. Growth is counted from an engine that has
  * started all its threads and proved nothing, so that the code of threads (which the safety margin is for) is not in it. A phase's
- * figure is the greatest resident set within it; what a phase before has touched and no allocator gave back is in it.
+ * figure is the greatest resident set within it; what a phase before has touched and no allocator gave back is in it. With `--idle` the
+ * engine is left alone for so long after the proof: the CPU device gives memory back after a minute, and V8 takes it some seconds later.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -18,6 +19,7 @@ const { values } = parseArgs({
   options: {
     proof: { type: 'string', default: 'winning-32g' },
     threads: { type: 'string', default: '2' },
+    idle: { type: 'string', default: '0' },
     json: { type: 'boolean', default: false },
   },
 })
@@ -84,6 +86,11 @@ await engine.prove(input)
 clearInterval(timer)
 const restBytes = await atRest()
 greatest.set('at rest', { rss: restBytes, reserved: engine.status().memory.usedBytes })
+if (Number(values.idle) > 0) {
+  await delay(1_000 * Number(values.idle))
+  const idle = { rss: process.memoryUsage.rss(), reserved: engine.status().memory.usedBytes }
+  greatest.set(`after ${values.idle} s`, idle)
+}
 
 const phases: Phase[] = [...greatest].map(([name, { rss, reserved: reservedBytes }]) => {
   const rssBytes = rss - idleBytes
