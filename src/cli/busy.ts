@@ -5,7 +5,7 @@ import type { DeviceRates } from '../groth16/device-rates.ts'
 /** Of the cores, from which on others are in the way. */
 const LOAD_SHARE = 1 / 2
 /** By so much repetitions differ on a machine that does little else. */
-const SCATTER = 0.2
+const SCATTER = 0.3
 
 /** Processes that wanted a core at the same time in the last minute; 0 where the system does not say. */
 export const loadAverage = (): number => loadavg()[0] ?? 0

@@ -85,6 +85,19 @@ test.runIf(hasSoftwareGpu)(
   },
 )
 
+test.runIf(hasSoftwareGpu)('an idle device calibrates itself, and gives way', { timeout: 600_000 }, async () => {
+  const folder = temporaryDirectory()
+  try {
+    const result = await runWebGpuChild('idle', directory, 'window', { XDG_CACHE_HOME: folder })
+    expect(result.aborted).toMatchObject({ message: 'enough' })
+    expect(result.early).toBe(false)
+    // Compiling, which it was at, takes longer by far.
+    expect(result.waitedMs).toBeLessThan(3_000)
+  } finally {
+    removeDirectory(folder)
+  }
+})
+
 describe.runIf(hasSoftwareGpu).concurrent('a fault of the GPU', { timeout: 200_000 }, () => {
   test('a lost device is opened again and tried again, then the CPU device stands in', async () => {
     const { first, events, gpus, gpuUnavailable } = await run('fault:lose')

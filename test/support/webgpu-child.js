@@ -2,7 +2,9 @@
  * One scenario with the built package on the software GPU, in a process of its own that must end by itself:
  * `node webgpu-child.js NAME PARAMETERS VECTORS`, with the variables of the driver set. Prints one JSON object.
  */
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { WorkerDeviceClient } from '../../dist/device/device-client.js'
 import { planDevices } from '../../dist/device/open-devices.js'
 import { createEngine } from '../../dist/engine.js'
@@ -140,6 +142,25 @@ const scenarios = {
     const later = await used(async (client) => client.info.tuning)
     const off = await used(async (client) => client.info.tuning, { WGZK_CALIBRATION: 'off' })
     return { before, aborted, measured, later, off, used: 0 }
+  },
+  /** A device that has nothing to do calibrates itself, but for a call that comes meanwhile. */
+  async idle() {
+    const file = new URL('./idle-calibration-worker.js', import.meta.url)
+    const spec = { kind: 'webgpu', allowSoftware: true, memoryBytes: 'auto', selfTest: false }
+    const client = await WorkerDeviceClient.start(spec, 'idle', { file, isolation: 'process' })
+    // After two seconds it has begun, and compiles kernels for some more.
+    await delay(3_000)
+    const from = performance.now()
+    const stop = new AbortController()
+    setTimeout(() => stop.abort(new Error('enough')), 50)
+    const aborted = await failure(client.calibrate({ signal: stop.signal }))
+    const waitedMs = performance.now() - from
+    const folder = join(process.env.XDG_CACHE_HOME, 'wgzk')
+    const kept = () => existsSync(folder) && readdirSync(folder).some((name) => /^gpu-.*\.json$/.test(name))
+    const early = kept()
+    while (!kept()) await delay(100)
+    await client.close()
+    return { aborted, waitedMs, early, used: 0 }
   },
   /** The same, but nothing stands in. */
   async strict(fault) {
