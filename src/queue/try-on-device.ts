@@ -80,16 +80,13 @@ export async function tryOnDevice(
         signal: stop.signal,
         onProgress: (share) => {
           device.unit()
+          // Its units run, though it may only get ready: a GPU has it in its own memory, so that it waits for none any more.
+          if (share > 0 && device.client.info.kind === 'webgpu') room.turn.leave()
           partition.gpuShare = share
           steps.progressed(partition)
         },
-        onPassed: (milestone) => {
-          // In a GPU's own memory it waits for none any more, though it only gets ready: so the next witness is there when it works.
-          if (milestone === 'taken' && device.client.info.kind === 'webgpu') room.turn.leave()
-          // What only gets ready may have to go elsewhere, with all of its memory.
-          if (working) freed(milestone)
-          else passed.push(milestone)
-        },
+        // What only gets ready may have to go elsewhere, with all of its memory.
+        onPassed: (milestone) => (working ? freed(milestone) : void passed.push(milestone)),
       },
     )
     if (role === 'device') steps.circuits.located(circuitId, points)

@@ -214,9 +214,8 @@ export class FakeDeviceClient implements DeviceClient {
 
   async #prove(batch: Batch, options: CallOptions): Promise<Fault | undefined> {
     if (this.#machine.transferMs > 0) await delay(this.#machine.transferMs)
-    // Memory of its own takes the witness while another is worked on.
-    const own = this.info.kind === 'webgpu'
-    if (own) options.onPassed?.('taken')
+    // Memory of its own takes the witness, and some units run in the gaps of what is worked on.
+    if (this.info.kind === 'webgpu') options.onProgress?.(0.01)
     const { signal } = options
     const before = this.#before
     let left = (): void => {}
@@ -237,8 +236,7 @@ export class FakeDeviceClient implements DeviceClient {
         const onProgress = (share: number): void => {
           // The first unit takes the witness over, the second ends with the quotient.
           units++
-          if (units === 1 && !own) options.onPassed?.('taken')
-          if (units === 2) options.onPassed?.('divided')
+          if (units <= 2) options.onPassed?.(units === 1 ? 'taken' : 'divided')
           options.onProgress?.(share)
         }
         const die = (): Error => this.die('it was told to die')
