@@ -15,6 +15,7 @@ import { openVerifyingKey } from '../../../src/params/srs-file.ts'
 import type { ToxicWaste } from '../../../src/params/toxic-waste.ts'
 import { madeOnDevice } from '../../../src/srs/made-on-device.ts'
 import { exportPoints, FixedBase, fixedBaseMultiples } from '../../../src/webgpu/curve/fixed-base.ts'
+import { READ_BACK_BUFFERS, READ_BACK_BYTES, ReadBackRing } from '../../../src/webgpu/read-back.ts'
 import { computeColumns } from '../../../src/webgpu/setup/columns.ts'
 import { GpuSetup, type WrapPoints } from '../../../src/webgpu/setup/device-setup.ts'
 import { QueryScalars, scalarBytes } from '../../../src/webgpu/setup/query-scalars.ts'
@@ -188,6 +189,45 @@ const planned =
     assert.equal(gpu.usedBytes, used, 'every buffer is released')
   }
 
+/** More parts than the ring has buffers, taken in their own time, by two readers; one that fails ends alone. */
+const ring: Check = async (gpu) => {
+  const used = gpu.usedBytes
+  const bytes = (READ_BACK_BUFFERS + 1) * READ_BACK_BYTES + 512
+  const buffer = await gpu.allocate(bytes, 'bytes to read')
+  const expected = new Uint8Array(bytes)
+  const words = new Uint32Array(expected.buffer)
+  for (let i = 0; i < words.length; i++) words[i] = Math.imul(i, 0x9e3779b1)
+  await gpu.upload(buffer, 0, expected)
+  const readBack = new ReadBackRing(gpu)
+  const whole = async (): Promise<void> => {
+    const read = new Uint8Array(bytes)
+    let submitted = 0
+    await readBack.read(
+      buffer,
+      bytes,
+      async (at, part) => {
+        await new Promise(setImmediate)
+        read.set(part, at)
+      },
+      () => void submitted++,
+    )
+    assert.equal(submitted, 1)
+    assert.equal(Buffer.compare(read, expected), 0, 'the bytes are those of the buffer')
+  }
+  const failing = readBack.read(
+    buffer,
+    bytes,
+    async (at) => {
+      if (at > 0) throw new Error('the disk is full')
+    },
+    () => {},
+  )
+  await Promise.all([whole(), assert.rejects(failing, /the disk is full/), whole()])
+  await readBack.release()
+  gpu.release(buffer)
+  assert.equal(gpu.usedBytes, used, 'every buffer is released')
+}
+
 /** All of it: parameters made in the device's memory, a proof with them, verified with the key that was written. */
 const proof =
   (keep: boolean): Check =>
@@ -226,6 +266,7 @@ export const setupChecks: Readonly<Record<string, Check>> = {
   'set-up: scalars of winning-2k in shards': withShards(15, scalars(circuit('winning-2k'))),
   'set-up: points of a tiny circuit': points,
   'set-up: nothing of its secrets is left': forgotten,
+  'set-up: reading back through a ring': ring,
   'set-up: memory of winning-2k': planned('winning-2k'),
   'set-up: proof with parameters that stay on the device': proof(true),
   'set-up: proof with parameters made in every pass': proof(false),
