@@ -45,6 +45,7 @@ const { values, positionals } = parseArgs({
   },
 })
 const scratch = temporaryDirectory()
+const usage = new HostUsage()
 const folder = values.parameters ?? join(scratch, 'parameters')
 const run = { signal: new AbortController().signal, unit: () => {} }
 const gibibytes = (bytes) => `${(bytes / 2 ** 30).toFixed(2)} GiB`
@@ -73,16 +74,19 @@ async function locate(circuitId) {
   if (values.parameters === undefined) return await made(circuitId, { allowDevelopment: true })
   if (!existsSync(join(folder, developmentFileNames(circuitId).paramsFile))) {
     const start = performance.now()
+    usage.restart()
     await setupWith(circuitId, { directory: folder, device: 'gpu' }, undefined, values.software)
     const ms = performance.now() - start
     const { fileBytes } = paramsLayout(circuitShape(circuitId))
-    console.log(`  parameters written: ${seconds(ms)}, ${(fileBytes / ms / 1e6).toFixed(2)} GB/s`)
+    const { rssBytes, childCpuSeconds } = usage.report()
+    console.log(
+      `  parameters written: ${seconds(ms)}, ${gibibytes(fileBytes)}, ${(fileBytes / ms / 1e6).toFixed(2)} GB/s; ` +
+        `host ${gibibytes(rssBytes)} at most, ${childCpuSeconds.toFixed(1)} s of CPU time`,
+    )
   }
   return await locateParameters(circuitId, { directory: folder, allowDevelopment: true })
 }
 const made = madeOnDevice(folder)
-
-const usage = new HostUsage()
 const adapter = (await listAdapters()).adapters.find(({ software }) => values.software || !software)
 
 /** Proves with a device that may use so much memory. @returns the proof */
