@@ -25,40 +25,75 @@ export type ProvingElements = Pick<VerifyingKey, 'alphaG1' | 'betaG1' | 'betaG2'
 
 type Terms<P> = readonly (readonly [P, bigint])[]
 
+/** What of a proof its sums have no part in. Secret as the blinding is. */
+export interface BlindedElements {
+  /** α + r·δ, in G1. */
+  readonly a: G1Point
+  /** β + s·δ, in G2. */
+  readonly b: G2Point
+  /** r·s·δ + s·α + r·β, in G1. */
+  readonly c: G1Point
+  readonly blinding: Blinding
+}
+
+/**
+ * Half of the work of a proof's last step, which may be done while a device still sums.
+ * @param shortSum sums of multiples; bigints without it
+ */
+export function blindElements(key: ProvingElements, blinding: Blinding, shortSum?: ShortSum): BlindedElements {
+  const { r, s } = blinding
+  const { g1, g2 } = sumsBy(shortSum)
+  return {
+    a: g1([
+      [key.alphaG1, 1n],
+      [key.deltaG1, r],
+    ]),
+    b: g2([
+      [key.betaG2, 1n],
+      [key.deltaG2, s],
+    ]),
+    c: g1([
+      [key.deltaG1, frMul(r, s)],
+      [key.alphaG1, s],
+      [key.betaG1, r],
+    ]),
+    blinding,
+  }
+}
+
 /**
  * @param shortSum sums of multiples; bigints without it
  * @returns the proof, 192 bytes
  * @throws {PointEncodingError} a sum is no point: the device computed wrong
  */
 export function assembleProof(
-  key: ProvingElements,
+  { a, b, c, blinding }: BlindedElements,
   sums: QuerySums,
-  { r, s }: Blinding,
   shortSum?: ShortSum,
 ): Uint8Array {
-  const g1 = (terms: Terms<G1Point>): G1Point =>
-    shortSum === undefined ? total(terms) : decodeSumG1(shortSum('g1', ...split(terms, encodeG1)))
-  const g2 = (terms: Terms<G2Point>): G2Point =>
-    shortSum === undefined ? total(terms) : decodeSumG2(shortSum('g2', ...split(terms, encodeG2)))
-  const a = key.alphaG1.add(decodeSumG1(sums.a))
+  const { g1 } = sumsBy(shortSum)
+  const sumA = decodeSumG1(sums.a)
   return encodeProof({
-    a: g1([
-      [a, 1n],
-      [key.deltaG1, r],
-    ]),
-    b: g2([
-      [key.betaG2, 1n],
-      [decodeSumG2(sums.b_g2), 1n],
-      [key.deltaG2, s],
-    ]),
+    a: a.add(sumA),
+    b: b.add(decodeSumG2(sums.b_g2)),
     c: g1([
+      [c, 1n],
       [decodeSumG1(sums.h), 1n],
       [decodeSumG1(sums.l), 1n],
-      [a, s],
-      [key.betaG1.add(decodeSumG1(sums.b_g1)), r],
-      [key.deltaG1, frMul(r, s)],
+      [sumA, blinding.s],
+      [decodeSumG1(sums.b_g1), blinding.r],
     ]),
   })
+}
+
+function sumsBy(shortSum: ShortSum | undefined): {
+  g1(terms: Terms<G1Point>): G1Point
+  g2(terms: Terms<G2Point>): G2Point
+} {
+  return {
+    g1: (terms) => (shortSum === undefined ? total(terms) : decodeSumG1(shortSum('g1', ...split(terms, encodeG1)))),
+    g2: (terms) => (shortSum === undefined ? total(terms) : decodeSumG2(shortSum('g2', ...split(terms, encodeG2)))),
+  }
 }
 
 function total<P extends { add(other: P): P; multiplyUnsafe(scalar: bigint): P }>(terms: Terms<P>): P {

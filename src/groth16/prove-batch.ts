@@ -8,7 +8,7 @@
 import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
 import { decodeSumG1, decodeSumG2, encodeG1, encodeG2 } from '../curve/encoding.ts'
 import { type PointRange, QUERIES, QUERY_GROUP, type Query } from '../params/layout.ts'
-import { assembleProof, type ProvingElements, type QuerySums } from './assemble.ts'
+import { assembleProof, type BlindedElements, blindElements, type ProvingElements, type QuerySums } from './assemble.ts'
 import { type Blinding, randomBlinding } from './blinding.ts'
 import type { Assignment, DeviceShape, ProvingDevice, Run } from './proving-device.ts'
 import type { PointSource } from './shared-pass.ts'
@@ -22,6 +22,9 @@ export interface ProveBatchInput {
   readonly points: PointSource
   readonly key: ProvingElements
 }
+
+/** Share of the sums of all queries after which the device is busy for a while whatever this thread does. */
+const BLIND_FROM = 0.3
 
 /**
  * Proves all partitions of a batch.
@@ -48,12 +51,31 @@ export async function proveBatch(
       await device.quotient(assignment, progress.step(cost.quotient))
     }
     run.passed?.('divided')
-    const together = points.together?.((all) => device.sumQueries?.(all, assignments, progress.rest()))
+    const blind = onceFor(blindings, (blinding) => blindElements(key, blinding, device.shortSum))
+    const together = points.together?.((all) => {
+      const { unit, ...rest } = progress.rest()
+      // The device has work by then, and this thread has none.
+      const reported = (share: number): void => {
+        unit(share)
+        if (share > BLIND_FROM) blind()
+      }
+      return device.sumQueries?.(all, assignments, { ...rest, unit: reported })
+    })
     const sums = await (together ?? sumRangeByRange({ device, shape, points }, assignments, progress))
     run.signal.throwIfAborted()
-    return sums.map((sum, j) => assembleProof(key, sum, blindings[j] as Blinding, device.shortSum))
+    const elements = blind()
+    return sums.map((sum, j) => assembleProof(elements[j] as BlindedElements, sum, device.shortSum))
   } finally {
     for (const assignment of assignments) assignment.release()
+  }
+}
+
+/** What becomes of each of several, made when it is first asked for. */
+function onceFor<T, R>(all: readonly T[], make: (one: T) => R): () => readonly R[] {
+  let made: readonly R[] | undefined
+  return () => {
+    made ??= all.map(make)
+    return made
   }
 }
 

@@ -6,16 +6,16 @@ import { encodeG1, encodeG2 } from '../../src/curve/encoding.ts'
 import { G1, G2 } from '../../src/curve/points.ts'
 import { SrsUnavailableError } from '../../src/errors.ts'
 import { frFromBytes, frInv, frMul, frReduce } from '../../src/field/fr.ts'
-import { assembleProof } from '../../src/groth16/assemble.ts'
+import { assembleProof, blindElements } from '../../src/groth16/assemble.ts'
 import { type Blinding, randomBlinding, randomScalar } from '../../src/groth16/blinding.ts'
 import { decodeProof } from '../../src/groth16/proof.ts'
 import { proveBatch } from '../../src/groth16/prove-batch.ts'
-import type { Run } from '../../src/groth16/proving-device.ts'
+import type { Assignment, DevicePoints, ProvingDevice, Run } from '../../src/groth16/proving-device.ts'
 import { SrsPoints, type SrsPointsOptions } from '../../src/groth16/srs-points.ts'
 import { verifyProofs } from '../../src/groth16/verify.ts'
 import { shapeFingerprint } from '../../src/params/development-marker.ts'
 import { bytesDigest } from '../../src/params/digest.ts'
-import { paramsLayout, type Query } from '../../src/params/layout.ts'
+import { paramsLayout, QUERIES, type Query } from '../../src/params/layout.ts'
 import { SrsFile } from '../../src/params/srs-file.ts'
 import type { ToxicWaste } from '../../src/params/toxic-waste.ts'
 import { setupFromScalars } from '../../src/srs/setup-from-scalars.ts'
@@ -74,13 +74,38 @@ interface ProveOptions extends ReferenceDeviceOptions {
   readonly keep?: SrsPointsOptions['keep']
   readonly run?: Run
   readonly passes?: number
+  /** On a device that sums all queries at once. */
+  readonly joint?: boolean
+}
+
+class JointDevice extends ReferenceDevice {
+  async #sums(
+    points: Readonly<Record<Query, DevicePoints>>,
+    assignments: readonly Assignment[],
+    run: Run,
+  ): Promise<Record<Query, Uint8Array>[]> {
+    this.calls.push('together')
+    const sums = assignments.map(() => ({}) as Record<Query, Uint8Array>)
+    for (const [k, query] of QUERIES.entries()) {
+      const own = await this.multiexp(points[query], query, 0, assignments, { ...run, unit: () => {} })
+      for (const [j, sum] of own.entries()) (sums[j] as Record<Query, Uint8Array>)[query] = sum
+      run.unit((k + 1) / QUERIES.length)
+    }
+    return sums
+  }
+
+  sumQueries(...args: Parameters<NonNullable<ProvingDevice['sumQueries']>>): Promise<Record<Query, Uint8Array>[]> {
+    return this.#sums(...args)
+  }
 }
 
 async function prove(options: ProveOptions = {}): Promise<{ proofs: Uint8Array[]; device: ReferenceDevice }> {
-  const device = new ReferenceDevice(options)
+  const device = options.joint ? new JointDevice(options) : new ReferenceDevice(options)
   const source = await openTiny()
   const deviceShape = await device.loadShape(shape)
-  const points = new SrsPoints(device, source, { keep: options.keep ?? false })
+  // Queries are summed at once only where each is one range.
+  const rangePoints = options.joint ? { g1: 64, g2: 64 } : undefined
+  const points = new SrsPoints(device, source, { keep: options.keep ?? false, rangePoints })
   try {
     let proofs: Uint8Array[] = []
     for (let pass = 0; pass < (options.passes ?? 1); pass++) {
@@ -128,6 +153,21 @@ describe('a batch on the reference device', () => {
     })
     const together = new Uint8Array(Buffer.concat(proofs))
     expect(verifyProofs(key, [0, 1, 2].map(inputsOf), together)).toBe(true)
+  })
+
+  it('sums all queries at once where their points stayed, with the same bytes', async () => {
+    const blindings = [11n, 22n].map((r): Blinding => ({ r, s: r * 1000n }))
+    const shares: number[] = []
+    const run: Run = { ...idle, unit: (share) => void shares.push(share) }
+    const { proofs, device } = await prove({ which: [0, 1], blindings, keep: true, passes: 2, joint: true, run })
+    expect(device.calls.filter((call) => call === 'together').length).toBe(1)
+    expect(proofs).toEqual((await prove({ which: [0, 1], blindings })).proofs)
+    // They fall once, between the passes.
+    expect(shares.filter((share, i) => share < (shares[i - 1] ?? 0)).length).toBe(1)
+    expect(shares.at(-1)).toBeCloseTo(1)
+    // Streamed points are summed range by range.
+    const streamed = await prove({ blindings, passes: 2, joint: true })
+    expect(streamed.device.calls).not.toContain('together')
   })
 
   it('is blinded: other bytes each time', async () => {
@@ -390,7 +430,7 @@ describe('blinding', () => {
       encodeG2(G2.BASE.multiplyUnsafe(frReduce(20n + 5n * s))),
       encodeG1(G1.BASE.multiplyUnsafe(frReduce(18n + 15n * s + 20n * r + 5n * r * s))),
     ])
-    const proof = assembleProof(key, sums, { r, s })
+    const proof = assembleProof(blindElements(key, { r, s }), sums)
     expect(proof.length).toBe(192)
     const { a, b, c } = decodeProof(proof)
     expect(Buffer.concat([encodeG1(a), encodeG2(b), encodeG1(c)])).toEqual(expected)
