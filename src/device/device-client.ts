@@ -266,9 +266,11 @@ export class WorkerDeviceClient implements DeviceClient {
 
   async #send(id: number, bytes: Uint8Array, { signal }: CallOptions): Promise<void> {
     let offset = 0
+    // A copy: shared memory does not cross to a process. What is sent has been written out when the call is made.
+    const copy = new Uint8Array(Math.min(PART_BYTES, bytes.length))
     do {
-      // A copy: shared memory does not cross to a process.
-      const part = bytes.slice(offset, offset + PART_BYTES)
+      const part = copy.subarray(0, Math.min(PART_BYTES, bytes.length - offset))
+      part.set(bytes.subarray(offset, offset + part.length))
       await this.#link.call('receive', { id, total: bytes.length, offset, bytes: part }, { signal })
       offset += part.length
     } while (offset < bytes.length)

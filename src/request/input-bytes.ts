@@ -2,7 +2,7 @@
 import { porepGeometry } from '../synthesis/porep/porep-geometry.ts'
 import { NODES_PER_CHALLENGE } from '../synthesis/porep/porep-partition.ts'
 import { snapGeometry } from '../synthesis/snap/snap-geometry.ts'
-import { vanillaBytes } from './partitions.ts'
+import { keptBytes } from './partitions.ts'
 import type { ValidatedRequest } from './validate.ts'
 
 /** Bytes of `held` from the copy on, as long as the job is in hand; of `reading` until `takeOver` has ended. */
@@ -17,6 +17,6 @@ export function inputBytes(request: ValidatedRequest): { readonly held: number; 
     case 'snap-update':
       return { held: request.partitions * snapGeometry(request.circuitId).proof.record.bytes, reading: 0 }
     default:
-      return { held: vanillaBytes(request), reading: 0 }
+      return { held: keptBytes(request), reading: 0 }
   }
 }

@@ -1,6 +1,6 @@
 /** What a synthesis worker is given for a partition of any kind. */
 import type { PorepPartition } from './porep/porep-partition.ts'
-import type { PostPartition } from './post-partition.ts'
+import type { PostPartition, UncheckedPartition } from './post-partition.ts'
 import type { SnapPartition } from './snap/snap-partition.ts'
 
 /** Told apart by `kind`. */
@@ -12,4 +12,9 @@ export type PartitionInput = PostPartition | PorepPartition | SnapPartition
  */
 export function leftToDevice(input: PartitionInput): PartitionInput {
   return input.kind === 'window-post' || input.kind === 'winning-post' ? { ...input, unchecked: true } : input
+}
+
+/** Whether {@link leftToDevice} left something to the device. */
+export function isUnchecked(input: PartitionInput): input is UncheckedPartition {
+  return 'unchecked' in input && input.unchecked === true
 }

@@ -10,10 +10,11 @@
  */
 import type { CompactWitness } from '../circuit/shape.ts'
 import type { Run } from '../groth16/proving-device.ts'
+import { BitWriter } from './bit-writer.ts'
 import { inSlices } from './in-slices.ts'
 import type { PostGeometry } from './post-geometry.ts'
-import { type OpenPartition, vanillaProofView } from './post-partition.ts'
-import { COMM_R_OFFSET, inclusionProofOffset, type VanillaLayout } from './vanilla-post.ts'
+import { type OpenPartition, type SectorView, sectorView } from './post-partition.ts'
+import { COMMITMENTS_BYTES, challengeOffset } from './sector-scalars.ts'
 
 const SCALAR_BYTES = 32
 
@@ -45,104 +46,91 @@ function wideScalars({ circuitChallenges, arities }: PostGeometry): number {
 }
 
 /**
- * Fills a partition's compact witness from vanilla proofs that are well-formed. Missing sectors of a WindowPoSt are
- * repetitions of the last one, challenges included; the 66 pseudo-sectors of a WinningPoSt are the challenges of its
- * only sector.
+ * Fills a partition's compact witness. Missing sectors of a WindowPoSt are repetitions of the last one, challenges
+ * included; the 66 pseudo-sectors of a WinningPoSt are the challenges of its only sector.
  *
- * @returns arrays on SharedArrayBuffers
+ * @returns arrays on SharedArrayBuffers; where the partition is full and `unchecked`, its own scalars are the wide ones
  * @throws `run.signal.reason` once aborted
  */
 export async function fillPostWitness(partition: OpenPartition, run: Run): Promise<CompactWitness> {
-  const { geometry, layout, sectors } = partition
-  const winning = partition.input.kind === 'winning-post'
+  const { geometry, sectors, input } = partition
+  const { circuitSectors, circuitChallenges } = geometry
   const sizes = postWitnessSizes(geometry)
-  const writer = new WitnessWriter(sizes)
-  await inSlices(winning ? 1 : sectors, run, 1, (s) => {
-    const proof = vanillaProofView(partition, s)
-    const times = winning ? geometry.circuitSectors : 1
-    for (let k = 0; k < times; k++) {
-      writer.sector(layout, geometry, proof.bytes, proof.offset, proof.challenges, k * geometry.circuitChallenges)
-    }
+  const numbers = new NumbersWriter(geometry, sizes)
+  const winning = input.kind === 'winning-post'
+  let view = sectorView(partition, 0)
+  await inSlices(winning ? 1 : circuitSectors, run, 1, (s) => {
+    if (s < sectors) view = sectorView(partition, s)
+    for (let first = 0; first < geometry.proofChallenges; first += circuitChallenges)
+      numbers.sector(partition, view, first)
   })
-  if (!winning && sectors < geometry.circuitSectors) writer.repeatLastSector(geometry, sectors)
+  const wide = winning ? pseudoSectors(partition, sizes.wideBytes) : paddedScalars(partition, sizes.wideBytes)
   run.unit(1)
-  return writer.witness
+  return { inputs: numbers.inputs, bits: numbers.bits, wide }
 }
 
-/** Appends to the three arrays of a witness. */
-class WitnessWriter {
-  readonly witness: { readonly inputs: Uint8Array; readonly bits: Uint8Array; readonly wide: Uint8Array }
-  readonly #inputNumbers: DataView
-  #input = 0
-  #bit = 0
-  #wide = 0
+const shared = (bytes: number): Uint8Array => new Uint8Array(new SharedArrayBuffer(bytes))
 
-  constructor(sizes: WitnessSizes) {
-    const shared = (bytes: number): Uint8Array => new Uint8Array(new SharedArrayBuffer(bytes))
-    this.witness = { inputs: shared(sizes.inputsBytes), bits: shared(sizes.bitsBytes), wide: shared(sizes.wideBytes) }
-    this.#inputNumbers = new DataView(this.witness.inputs.buffer)
+/** The scalars of all sectors, the last one repeated until the circuit is full. */
+function paddedScalars({ input, layout }: OpenPartition, bytes: number): Uint8Array {
+  const { scalars } = input
+  if (input.unchecked && scalars.length === bytes) return scalars
+  const wide = shared(bytes)
+  wide.set(scalars)
+  const last = scalars.length - layout.totalBytes
+  for (let at = scalars.length; at < bytes; at += layout.totalBytes) wide.copyWithin(at, last, scalars.length)
+  return wide
+}
+
+/** Of the only sector: its commitments before each challenge. */
+function pseudoSectors({ input, layout, geometry }: OpenPartition, bytes: number): Uint8Array {
+  const { scalars } = input
+  const wide = shared(bytes)
+  const commitments = scalars.subarray(0, COMMITMENTS_BYTES)
+  const pseudoBytes = COMMITMENTS_BYTES + geometry.circuitChallenges * layout.challengeBytes
+  for (let k = 0; k < geometry.circuitSectors; k++) {
+    const from = challengeOffset(layout, k * geometry.circuitChallenges)
+    wide.set(commitments, k * pseudoBytes)
+    wide.set(scalars.subarray(from, from + pseudoBytes - COMMITMENTS_BYTES), k * pseudoBytes + COMMITMENTS_BYTES)
+  }
+  return wide
+}
+
+/** Appends to the public inputs and the bits of a witness. */
+class NumbersWriter {
+  readonly inputs: Uint8Array
+  readonly bits: Uint8Array
+  readonly #geometry: PostGeometry
+  readonly #inputNumbers: DataView
+  readonly #bits: BitWriter
+  #input = 0
+
+  constructor(geometry: PostGeometry, { inputsBytes, bitsBytes }: WitnessSizes) {
+    this.#geometry = geometry
+    this.inputs = shared(inputsBytes)
+    this.bits = shared(bitsBytes)
+    this.#inputNumbers = new DataView(this.inputs.buffer)
+    // Words are little-endian on every machine that Node runs on.
+    this.#bits = new BitWriter(new Uint32Array(this.bits.buffer))
     this.#inputValue(1)
   }
 
-  /** One sector of the circuit: its commitments, and `circuitChallenges` inclusion proofs from number `first`. */
-  sector(
-    layout: VanillaLayout,
-    geometry: PostGeometry,
-    bytes: Uint8Array,
-    offset: number,
-    challenges: Uint32Array,
-    first: number,
-  ): void {
-    this.#wideRange(bytes, offset + layout.commRLast, SCALAR_BYTES)
-    this.#wideRange(bytes, offset + layout.commC, SCALAR_BYTES)
-    this.#wideRange(bytes, offset + COMM_R_OFFSET, SCALAR_BYTES)
-    this.witness.inputs.set(bytes.subarray(offset + COMM_R_OFFSET, offset + COMM_R_OFFSET + SCALAR_BYTES), this.#input)
+  /** One sector of the circuit: its comm_r, and its challenges from number `first`. */
+  sector({ layout }: OpenPartition, { scalars, offset, challenges }: SectorView, first: number): void {
+    const { circuitChallenges, nodeBits } = this.#geometry
+    const commR = offset + layout.commR
+    this.inputs.set(scalars.subarray(commR, commR + SCALAR_BYTES), this.#input)
     this.#input += SCALAR_BYTES
-    for (let c = first; c < first + geometry.circuitChallenges; c++) {
-      const base = offset + inclusionProofOffset(layout, c)
-      this.#wideRange(bytes, base + layout.leaf, SCALAR_BYTES)
-      for (const level of layout.levels) {
-        this.#wideRange(bytes, base + level.siblings, (level.arity - 1) * SCALAR_BYTES)
-      }
+    for (let c = first; c < first + circuitChallenges; c++) {
       const leaf = challenges[c] as number
-      this.#bits(leaf, geometry.nodeBits)
+      this.#bits.put(leaf, nodeBits)
       this.#inputValue(leaf)
     }
-  }
-
-  /** Fills the rest of the circuit's sectors with the last one written, which was number `written` − 1. */
-  repeatLastSector(geometry: PostGeometry, written: number): void {
-    const { inputs, wide } = this.witness
-    const inputBytes = (1 + geometry.circuitChallenges) * SCALAR_BYTES
-    const wideBytes = wideScalars(geometry) * SCALAR_BYTES
-    const lastInput = this.#input - inputBytes
-    const lastWide = this.#wide - wideBytes
-    for (let s = written; s < geometry.circuitSectors; s++) {
-      inputs.copyWithin(this.#input, lastInput, lastInput + inputBytes)
-      wide.copyWithin(this.#wide, lastWide, lastWide + wideBytes)
-      this.#input += inputBytes
-      this.#wide += wideBytes
-      for (let c = 0; c < geometry.circuitChallenges; c++) {
-        this.#bits(this.#inputNumbers.getUint32(lastInput + (1 + c) * SCALAR_BYTES, true), geometry.nodeBits)
-      }
-    }
-  }
-
-  #wideRange(bytes: Uint8Array, start: number, length: number): void {
-    this.witness.wide.set(bytes.subarray(start, start + length), this.#wide)
-    this.#wide += length
   }
 
   /** Appends a public input below 2^32. */
   #inputValue(value: number): void {
     this.#inputNumbers.setUint32(this.#input, value, true)
     this.#input += SCALAR_BYTES
-  }
-
-  #bits(value: number, count: number): void {
-    const { bits } = this.witness
-    for (let i = 0; i < count; i++, this.#bit++) {
-      if ((value >>> i) & 1) bits[this.#bit >>> 3] = (bits[this.#bit >>> 3] as number) | (1 << (this.#bit & 7))
-    }
   }
 }

@@ -15,9 +15,10 @@ import { STALL_MS, watchStall } from '../device/stall-watch.ts'
 import { WorkerLink } from '../device/worker-link.ts'
 import { EngineClosedError, WorkerExitedError } from '../errors.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
-import type { PartitionInput } from './partition-input.ts'
+import { isUnchecked, type PartitionInput } from './partition-input.ts'
 import type { PorepPartition } from './porep/porep-partition.ts'
 import type { SealInput } from './porep/read-seal.ts'
+import { synthesizeUnchecked } from './synthesize-post.ts'
 import type { VerifyFunctions, VerifyTask } from './verify-functions.ts'
 import type { SynthesisFunctions } from './worker-functions.ts'
 
@@ -73,6 +74,8 @@ export interface SynthesisPoolOptions {
 /** A seal's file is read at one go; by far the slowest machine reads more than these bytes a millisecond. */
 const SEAL_BYTES_PER_MS = 1_000
 
+const NEVER = new AbortController().signal
+
 type Call<T> = (link: WorkerLink<Functions>, options: CallOptions) => Promise<T>
 
 export class SynthesisPool implements Synthesizer {
@@ -93,8 +96,14 @@ export class SynthesisPool implements Synthesizer {
     this.#workerData = options.workerData
   }
 
-  synthesize(partition: PartitionInput, options: SynthesisCallOptions): Promise<CompactWitness> {
-    return this.#run(options, (link, watched) => link.call('checkAndSynthesize', partition, watched))
+  async synthesize(partition: PartitionInput, options: SynthesisCallOptions): Promise<CompactWitness> {
+    if (isUnchecked(partition)) {
+      // There is next to nothing to do, but for the proof to be verified later by a thread that is there by then.
+      if (this.#all.size === 0) this.#idle.push(this.#take())
+      const { onProgress = () => {}, signal = NEVER } = options
+      return await synthesizeUnchecked(partition, { signal, unit: onProgress })
+    }
+    return await this.#run(options, (link, watched) => link.call('checkAndSynthesize', partition, watched))
   }
 
   async readSeal(input: SealInput, options: SynthesisCallOptions): Promise<PorepPartition[]> {

@@ -98,8 +98,8 @@ export function inclusionProofOffset(layout: VanillaLayout, challenge: number): 
 }
 
 /** The sector number that a vanilla proof claims. */
-export function sectorNumberOf(bytes: Uint8Array, offset: number = 0): bigint {
-  return readU64(bytes, offset + SECTOR_ID)
+export function sectorNumberOf(bytes: Uint8Array): bigint {
+  return readU64(bytes, SECTOR_ID)
 }
 
 /** Offset of comm_r from the start of a vanilla proof. */
@@ -112,13 +112,16 @@ export function circuitsWithVanillaLength(bytes: number): readonly CircuitId[] {
     .filter((circuitId) => vanillaLayout(postGeometry(circuitId)).totalBytes === bytes)
 }
 
-/** One vanilla proof among several that lie one after another. */
-export interface VanillaProofView {
-  readonly bytes: Uint8Array
-  /** Of the vanilla proof in `bytes`. */
-  readonly offset: number
+/** Whose vanilla proof it is. */
+export interface VanillaProofRef {
+  readonly sector: bigint
   /** Of the vanilla proof in the caller's array. */
   readonly place: number
+}
+
+/** One vanilla proof to be inspected. */
+export interface VanillaProofView extends VanillaProofRef {
+  readonly bytes: Uint8Array
   /** What the chain's randomness asks to open. */
   readonly challenges: Uint32Array
 }
@@ -126,17 +129,16 @@ export interface VanillaProofView {
 /**
  * Checks everything about a vanilla proof that needs no hash: each length, tag and index, that the indices are those of
  * the challenges, that the roots are comm_r_last, and that each of the scalars is canonical. Together with the hashes
- * of `check-paths.ts` no bit of a vanilla proof is left that could change unnoticed.
+ * of `check-paths.ts`, or with the rows of the circuit, no bit of a vanilla proof is left that could change unnoticed.
  *
  * @throws {InvalidRequestError} with the sector, the challenge and the field at fault
  */
 export function inspectVanillaProof(geometry: PostGeometry, layout: VanillaLayout, proof: VanillaProofView): void {
-  const { offset } = proof
-  checkU64(proof, offset + SECTORS_LENGTH, 1, 'sectors.length', undefined)
-  checkU64(proof, offset + PROOFS_LENGTH, geometry.proofChallenges, 'inclusion_proofs.length', undefined)
-  checkScalar(proof, offset + COMM_R, 'comm_r', undefined)
-  checkScalar(proof, offset + layout.commC, 'comm_c', undefined)
-  checkScalar(proof, offset + layout.commRLast, 'comm_r_last', undefined)
+  checkU64(proof, SECTORS_LENGTH, 1, 'sectors.length', undefined)
+  checkU64(proof, PROOFS_LENGTH, geometry.proofChallenges, 'inclusion_proofs.length', undefined)
+  checkScalar(proof, COMM_R, 'comm_r', undefined)
+  checkScalar(proof, layout.commC, 'comm_c', undefined)
+  checkScalar(proof, layout.commRLast, 'comm_r_last', undefined)
   for (let challenge = 0; challenge < geometry.proofChallenges; challenge++) {
     inspectInclusionProof(layout, proof, challenge)
   }
@@ -144,7 +146,7 @@ export function inspectVanillaProof(geometry: PostGeometry, layout: VanillaLayou
 
 function inspectInclusionProof(layout: VanillaLayout, proof: VanillaProofView, challenge: number): void {
   const { bytes } = proof
-  const base = proof.offset + inclusionProofOffset(layout, challenge)
+  const base = inclusionProofOffset(layout, challenge)
   const variant = readU32(bytes, base)
   if (variant !== layout.variant) {
     throw fault(proof, challenge, 'variant', 'the tree of another sector size', String(layout.variant), String(variant))
@@ -182,13 +184,13 @@ function inspectInclusionProof(layout: VanillaLayout, proof: VanillaProofView, c
     )
   }
   checkScalar(proof, base + layout.leaf, 'leaf', challenge)
-  if (!equalScalars(bytes, base + layout.root, bytes, proof.offset + layout.commRLast)) {
+  if (!equalScalars(bytes, base + layout.root, bytes, layout.commRLast)) {
     throw fault(
       proof,
       challenge,
       'root',
       'differs from comm_r_last',
-      scalarHex(bytes, proof.offset + layout.commRLast),
+      scalarHex(bytes, layout.commRLast),
       scalarHex(bytes, base + layout.root),
     )
   }
@@ -219,17 +221,16 @@ function checkScalar(proof: VanillaProofView, at: number, field: string, challen
 
 /** An error that says where in which vanilla proof a fault is. */
 export function fault(
-  proof: VanillaProofView,
+  { sector, place }: VanillaProofRef,
   challenge: number | undefined,
   field: string,
   problem: string,
   expected: string,
   received: string,
 ): InvalidRequestError {
-  const sector = sectorNumberOf(proof.bytes, proof.offset)
   const path = challenge === undefined ? field : `inclusion_proofs[${challenge}].${field}`
   const details: ProverErrorDetails = {
-    field: `vanillaProofs[${proof.place}].${path}`,
+    field: `vanillaProofs[${place}].${path}`,
     sector,
     ...(challenge !== undefined && { challenge }),
     expected,

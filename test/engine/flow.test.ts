@@ -74,7 +74,8 @@ describe('one job', () => {
   test('holds one copy of its input, counted, from its checks to its end; the caller’s buffers may go', async () => {
     const machine = new FakeMachine().fail('prove', 1, { kind: 'deaf', ms: 200 })
     const engine = await machine.engine()
-    const bytes = windowRequest().vanillaProofs.reduce((sum, { length }) => sum + length, 0)
+    // Of two sectors: three commitments, and of ten challenges each a leaf and the siblings of two levels of eight.
+    const bytes = 2 * (3 + 10 * (1 + 7 + 7)) * 32
     const held = new Set<number>()
     const states = new Map<string, number>()
     for (const name of ['queued', 'active', 'partition'] as const) {

@@ -5,6 +5,8 @@ import { type CircuitEstimate, estimateCircuit, partitionBytes } from '../../src
 import type { CircuitId } from '../../src/circuit/circuit-id.ts'
 import type { Engine } from '../../src/engine.ts'
 import { GpuDeviceLostError } from '../../src/errors.ts'
+import { keptBytes } from '../../src/request/partitions.ts'
+import { validateRequest } from '../../src/request/validate.ts'
 import { delay, FakeMachine, recordEvents } from '../support/fake-device.ts'
 import { windowRequest } from '../support/fixtures.ts'
 
@@ -23,7 +25,7 @@ function workingBytes(engine: Engine, { residentBytes }: CircuitEstimate): numbe
   return usedBytes - inputBytes - residentBytes
 }
 
-const inputBytes = windowRequest().vanillaProofs.reduce((sum, { length }) => sum + length, 0)
+const inputBytes = keptBytes(validateRequest(windowRequest()))
 
 describe('a partition gives its memory back', () => {
   test.each(['cpu', 'webgpu'] as const)('part by part, each when it is freed, and nothing before: %s', async (kind) => {

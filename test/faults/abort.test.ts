@@ -173,7 +173,8 @@ describe('deadline', { retry: 2 }, () => {
 describe('memory', () => {
   test.each([
     ['also if only its parameters make it too large', 1, 0],
-    ['also if only its input does', 0, winningRequest().vanillaProofs[0]?.length as number],
+    // Three commitments, and of 66 challenges each a leaf and the siblings of two levels of eight.
+    ['also if only its input does', 0, (3 + 66 * (1 + 7 + 7)) * 32],
   ])('a job that can never fit is refused at once, %s', async (_, missing, inputBytes) => {
     const totalBytes = needFor('winning-2k') - missing
     const engine = await new FakeMachine().engine({ cpu: { threads: 2 }, memory: { totalBytes } })

@@ -274,7 +274,7 @@ describe('taking a request over', () => {
     const request = windowRequest()
     const before = request.vanillaProofs.map((bytes) => Buffer.from(bytes).toString('hex'))
     const [partition] = await takeOver(validateRequest(request))
-    partition?.vanillaProofs.fill(0)
+    partition?.scalars.fill(0)
     expect(request.vanillaProofs.map((bytes) => Buffer.from(bytes).toString('hex'))).toEqual(before)
   })
 })

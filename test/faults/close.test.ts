@@ -10,6 +10,8 @@ import {
   QueueFullError,
   RequestConflictError,
 } from '../../src/errors.ts'
+import { keptBytes } from '../../src/request/partitions.ts'
+import { validateRequest } from '../../src/request/validate.ts'
 import { bytesFor } from '../support/budget.ts'
 import { proverErrorOf } from '../support/expect-error.ts'
 import { delay, FakeMachine, recordEvents } from '../support/fake-device.ts'
@@ -271,7 +273,7 @@ describe('preload', () => {
     const result = await engine.prove(winningRequest())
     expect(result.timings.srsLoadMs).toBeLessThan(result.timings.totalMs / 2)
     // Nothing more is reserved for it than was kept, but for its input.
-    expect(Math.max(...peak)).toBe(usedBytes + (winningRequest().vanillaProofs[0]?.length as number))
+    expect(Math.max(...peak)).toBe(usedBytes + keptBytes(validateRequest(winningRequest())))
     // One that loads, and one that sets memory of the device aside.
     expect(machine.calls('warm')).toBe(2)
     await engine.preload('winning-2k')
@@ -341,7 +343,7 @@ describe('preload', () => {
 
   test('is refused if the inputs that came while it loaded leave no room to keep it', async () => {
     const machine = new FakeMachine({ unitMs: 5 })
-    const inputBytes = windowRequest().vanillaProofs.reduce((sum, { length }) => sum + length, 0)
+    const inputBytes = keptBytes(validateRequest(windowRequest()))
     // Beside what is to be kept one job fits with its input, and no second input.
     const [kept, other] = (['winning-2k', 'wpost-2k'] as const).map((circuitId) =>
       neededBytes(estimateCircuit(circuitSize(circuitId) as CircuitSize, { totalBytes: 2 ** 27, threads: 2 })),

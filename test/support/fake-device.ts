@@ -16,8 +16,10 @@ import type { EngineOptions } from '../../src/options.ts'
 import type { ParametersLocation } from '../../src/params/parameters-location.ts'
 import type { PostPartition } from '../../src/synthesis/post-partition.ts'
 import type { Synthesizer } from '../../src/synthesis/synthesis-pool.ts'
-import { COMM_R_OFFSET } from '../../src/synthesis/vanilla-post.ts'
 import type { VerifyTask } from '../../src/synthesis/verify-functions.ts'
+
+/** Of what is kept of a vanilla proof, the third scalar. */
+const COMM_R_AT = 64
 
 export type Operation = 'start' | 'warm' | 'synthesize' | 'prove' | 'verify' | 'locate' | 'digest' | 'forget'
 
@@ -308,7 +310,7 @@ class FakeSynthesizer implements Synthesizer {
 
   async synthesize(partition: PostPartition, options: CallOptions): Promise<CompactWitness> {
     await this.#machine.work('synthesize', `${partition.randomness[0]}.${partition.partition}`, options)
-    const inputs = partition.vanillaProofs.slice(COMM_R_OFFSET, COMM_R_OFFSET + 32)
+    const inputs = partition.scalars.slice(COMM_R_AT, COMM_R_AT + 32)
     const { unchecked } = partition
     this.#machine.unchecked.push(unchecked === true)
     return { inputs, bits: new Uint8Array(8), wide: new Uint8Array(32), unchecked }

@@ -1,12 +1,13 @@
 /**
- * A synthesis worker for tests: instead of witnesses it makes what the fake devices take for one, and the n-th call of a function, counted
- * over all threads of a pool, hangs the way that `workerData.faults` says.
+ * A synthesis worker for tests: instead of witnesses it makes what the fake devices take for one, and the n-th call of
+ * a function, counted over all threads of a pool, hangs the way that `workerData.faults` says.
  */
 import { open } from 'node:fs/promises'
 import { workerData } from 'node:worker_threads'
 import { serveWorker } from '../../dist/device/worker-link.js'
-import { COMM_R_OFFSET } from '../../dist/synthesis/vanilla-post.js'
 
+/** Of what is kept of a vanilla proof, the third scalar. */
+const COMM_R_AT = 64
 const OPERATIONS = ['checkAndSynthesize', 'readSeal', 'verify']
 const { calls, faults, pipe } = workerData
 
@@ -30,7 +31,7 @@ serveWorker({
   async checkAndSynthesize(partition, run) {
     run.unit(0.5)
     await suffer('checkAndSynthesize')
-    const inputs = partition.vanillaProofs.slice(COMM_R_OFFSET, COMM_R_OFFSET + 32)
+    const inputs = partition.scalars.slice(COMM_R_AT, COMM_R_AT + 32)
     return { inputs, bits: new Uint8Array(8), wide: new Uint8Array(32) }
   },
   async readSeal() {

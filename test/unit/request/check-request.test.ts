@@ -109,7 +109,7 @@ describe('checkRequest', () => {
     const { result, ms } = await longestTurnMs(async () => takeOver((await checkRequest(request)).request))
     const [partition] = result as Awaited<ReturnType<typeof takeOver>>
     if (partition?.kind !== 'window-post') throw new Error(partition?.kind)
-    expect(partition.vanillaProofs.length).toBeGreaterThan(9.9e6)
+    expect(partition.scalars.length).toBe(400 * 713 * 32)
     expect(ms).toBeLessThan(LONGEST_TURN_MS)
   })
 

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { WasmPoseidonHasher } from '../../../src/cpu/poseidon.ts'
 import type { Run } from '../../../src/groth16/proving-device.ts'
-import { takeOver, vanillaBytes } from '../../../src/request/partitions.ts'
+import { keptBytes, takeOver } from '../../../src/request/partitions.ts'
 import type { ProofRequest, WindowPostRequest } from '../../../src/request/proof-request.ts'
 import { deriveStatement, statementOf } from '../../../src/request/statement.ts'
 import { validateRequest } from '../../../src/request/validate.ts'
@@ -128,7 +128,7 @@ describe('taking over a full 32 GiB partition', () => {
     const timer = setInterval(beat, 1)
     try {
       const validated = validateRequest(request)
-      expect(vanillaBytes(validated)).toBe(2349 * 24_960)
+      expect(keptBytes(validated)).toBe(2349 * 713 * 32)
       const [partition] = await takeOver(validated)
       expect(partition?.places.length).toBe(2349)
       await deriveStatement(validated)
