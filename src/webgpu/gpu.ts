@@ -300,7 +300,8 @@ export class Gpu implements CommandTarget, StagingTarget {
   /** Destroys idle buffers, those first that nobody wanted for longest, until so many bytes more are within the memory to count on. */
   #giveUp(bytes: number): void {
     while (this.allocatedBytes + bytes > this.plannedBytes) {
-      const buffer = this.#idle.takeOldest()
+      // Crumbs would make no room, but be missed: small circuits live on them.
+      const buffer = this.#idle.takeOldest(bytes / 8) ?? this.#idle.takeOldest()
       if (buffer === undefined) break
       this.destroy(buffer)
     }

@@ -35,16 +35,18 @@ export class IdleBuffers {
     this.bytes += buffer.size
   }
 
-  /** Takes the one that nobody wanted for longest. */
-  takeOldest(): GPUBuffer | undefined {
-    let oldest: [key: string, list: Idle[], since: number] | undefined
+  /** Takes the one that nobody wanted for longest, of those of at least so many bytes. */
+  takeOldest(leastBytes = 0): GPUBuffer | undefined {
+    let oldest: [key: string, list: Idle[], idle: Idle] | undefined
     for (const [key, list] of this.#lists) {
-      const since = (list[0] as Idle).since
-      if (oldest === undefined || since < oldest[2]) oldest = [key, list, since]
+      const idle = list[0] as Idle
+      if (idle.buffer.size >= leastBytes && (oldest === undefined || idle.since < oldest[2].since)) {
+        oldest = [key, list, idle]
+      }
     }
     if (oldest === undefined) return undefined
-    const [key, list] = oldest
-    const { buffer } = list.shift() as Idle
+    const [key, list, { buffer }] = oldest
+    list.shift()
     if (list.length === 0) this.#lists.delete(key)
     this.bytes -= buffer.size
     return buffer

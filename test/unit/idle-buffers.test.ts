@@ -35,4 +35,12 @@ describe('idle buffers', () => {
     expect(left).toEqual([0, 2, 3, 4, 1])
     expect(idle.bytes).toBe(0)
   })
+  test('leave by age among those that are large enough', () => {
+    const idle = new IdleBuffers()
+    const [small, first, second] = [bufferOf(64), bufferOf(1024), bufferOf(512)]
+    for (const buffer of [small, first, second]) idle.give('storage', buffer as GPUBuffer)
+    expect([idle.takeOldest(512), idle.takeOldest(512), idle.takeOldest(512)]).toEqual([first, second, undefined])
+    expect(idle.bytes).toBe(64)
+    expect(idle.takeOldest()).toBe(small)
+  })
 })
