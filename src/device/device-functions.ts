@@ -16,7 +16,6 @@ import { QUERIES, type Query } from '../params/layout.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
 import { SrsFile } from '../params/srs-file.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
-import type { WebGpuDevice } from '../webgpu/webgpu-device.ts'
 import type {
   BatchResult,
   DeviceCircuit,
@@ -27,30 +26,11 @@ import type {
   WorkerBatch,
 } from './device-client.ts'
 import { DeviceMemory } from './device-memory.ts'
-import type { DeviceInfo, DeviceSpec, TuningInUse } from './device-spec.ts'
-import { IdleWork, type IdleWorkOptions } from './idle-work.ts'
+import type { DeviceInfo, DeviceSpec } from './device-spec.ts'
+import { IdleWork } from './idle-work.ts'
 import { makeParameters } from './made-parameters.ts'
 import { type OpenCircuit, OpenCircuits } from './open-circuits.ts'
-
-/** A device that was opened, and what only one kind has. */
-interface OpenDevice {
-  readonly device: ProvingDevice
-  readonly info: DeviceInfo
-  /** Resolves if the device is lost without having been closed. */
-  readonly lost?: Promise<Error>
-  /** Small work until the signal aborts, so that the clocks of a card are up when a proof comes. */
-  readonly warmUp?: (signal: AbortSignal) => Promise<void>
-  /** Resolves when it is known how much memory it has, or that nobody says. */
-  readonly measured?: Promise<void>
-  /** Memory of its own; infinite where it is not known. */
-  readonly memoryBytes?: () => number
-  /** Of that, buffers for what crosses to it. */
-  readonly stagingBytes?: () => number
-  /** Finds out what it is best tuned to. */
-  readonly calibrate?: (run: Run) => Promise<TuningInUse>
-  /** What is worth the time in which it has nothing else to do. */
-  readonly whenIdle?: { readonly work: (signal: AbortSignal) => Promise<void>; readonly options: IdleWorkOptions }
-}
+import { type OpenDevice, openDevice } from './open-device.ts'
 
 /** A circuit's part of the device's memory. */
 interface HeldMemory {
@@ -67,14 +47,6 @@ const RANK_STEP = 2 ** 40
 
 /** A request whose witness does not come is not waited for any longer. */
 const WARM_UP_LIMIT_MS = 10_000
-
-/**
- * A minute after the last batch of a queue no other is about to come, and touching memory again costs a large one a tenth of a second.
- */
-const TRIMMING = { idleMs: 60_000, attempts: 1, repeats: true } as const
-
-/** After a start most engines load circuits at once: what comes later than that finds the device idle. */
-const CALIBRATION = { idleMs: 2_000, attempts: 3 } as const
 
 /**
  * The functions of one worker, and their state.
@@ -158,7 +130,7 @@ class DeviceHost {
 
   async #start(spec: DeviceSpec, run: Run): Promise<DeviceInfo> {
     try {
-      this.#open = spec.kind === 'cpu' ? await openCpu(spec) : await openWebGpu(spec)
+      this.#open = await openDevice(spec)
       run.signal.throwIfAborted()
       if (spec.kind === 'cpu' || spec.selfTest !== false) await this.#device.selfTest(run)
       await this.#open.measured
@@ -380,53 +352,4 @@ class DeviceHost {
 
 function residencyOf({ keptBytes, streamedBytes }: SrsPoints): PointResidency {
   return { keptBytes, streamedBytes }
-}
-
-/** Of a card's memory, what to plan for where nobody said: the rest is the system's, or of programs that came before. */
-const CARD_SHARE = 0.85
-
-async function countOnCard({ gpu }: WebGpuDevice): Promise<void> {
-  const { cardMemoryBytes } = await import('./card-memory.ts')
-  const bytes = await cardMemoryBytes(gpu.info.name)
-  if (bytes !== undefined) gpu.givenBytes = Math.min(gpu.givenBytes, Math.floor(CARD_SHARE * bytes))
-}
-
-/** Imported lazily, so that a worker loads what its device needs and nothing else. */
-async function openCpu({ threads, relaxedSimd }: DeviceSpec & { kind: 'cpu' }): Promise<OpenDevice> {
-  const { CpuDevice } = await import('../cpu/cpu-device.ts')
-  const device = await CpuDevice.create({ threads, relaxedSimd })
-  const { kind, name, maxLog2Domain } = device
-  const whenIdle = { work: (signal: AbortSignal) => device.trim(signal), options: TRIMMING }
-  return { device, info: { kind, name, maxLog2Domain }, whenIdle }
-}
-
-async function openWebGpu(spec: DeviceSpec & { kind: 'webgpu' }): Promise<OpenDevice> {
-  const { WebGpuDevice } = await import('../webgpu/webgpu-device.ts')
-  const { pollQuietly } = await import('../webgpu/quiet-polling.ts')
-  pollQuietly()
-  const { GpuCalibration } = await import('./gpu-calibration.ts')
-  const calibration = new GpuCalibration()
-  const { adapter, allowSoftware, requiredLimits, memoryBytes } = spec
-  const device = await WebGpuDevice.create({
-    adapter,
-    allowSoftware,
-    requiredLimits,
-    memoryBytes: memoryBytes === 'auto' ? undefined : memoryBytes,
-    tuning: (found) => calibration.find(found),
-  })
-  const { kind, name, maxLog2Domain, details, lost } = device
-  const calibrate = (run: Run): Promise<TuningInUse> => calibration.measure(device, run)
-  const quietly = async (signal: AbortSignal): Promise<void> => void (await calibrate({ signal, unit: () => {} }))
-  const measured = memoryBytes === 'auto' && !details.software ? countOnCard(device) : Promise.resolve()
-  return {
-    device,
-    measured,
-    info: { kind, name: adapter ?? name, maxLog2Domain, adapter: details, tuning: calibration.inUse },
-    lost,
-    warmUp: (signal) => device.warmUp(signal),
-    memoryBytes: () => device.memoryBytes,
-    stagingBytes: () => device.gpu.staging.bytes,
-    calibrate,
-    ...(calibration.wanted(details) && { whenIdle: { work: quietly, options: CALIBRATION } }),
-  }
 }
