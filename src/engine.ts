@@ -67,6 +67,9 @@ export async function createEngine(
 
 let start: (engine: Engine, signal: AbortSignal | undefined) => Promise<void>
 
+/** Clocks take half a second to rise, and vanilla proofs may have to be read before the request comes. */
+const CLOCKS_UP_MS = 5_000
+
 /**
  * Makes proofs. One engine owns its devices, threads and memory budget; a process needs one.
  *
@@ -147,7 +150,9 @@ export class Engine implements AsyncDisposable {
 
   /**
    * Loads a circuit's parameters onto the devices, as its first proof would. A WinningPoSt circuit then stays loaded,
-   * and the memory of one of its partitions reserved, until the engine is closed.
+   * and the memory of one of its partitions reserved, until the engine is closed; and idle GPUs work on nothing in
+   * particular for five seconds. Called again when a WinningPoSt is about to be asked for, that is all it does: clocks
+   * that idleness has lowered are up when the request comes.
    * @throws {InvalidOptionsError} no circuit has that name
    * @throws {UnsupportedProofError}, {BudgetExceededError} it can't be proved by this version or on this machine
    * @throws {QueueFullError} the inputs of jobs in hand leave it no room for now
@@ -174,13 +179,14 @@ export class Engine implements AsyncDisposable {
       stalled: (silentMs, file) =>
         this.#parts.logger.error({ circuitId, silentMs, file }, 'the parameters do not load'),
     })
-    const ready = keep ? loading.then((location) => this.#warmSynthesizer(location, stop)) : loading.then(() => {})
+    const ready = keep ? loading.then((location) => this.#getReady(location, stop)) : loading.then(() => {})
     this.#conduct(ready)
     await settledSoonAfterAbort(ready, stop)
   }
 
   /** A failure is no reason to refuse a preload: it shows again, and better, with the first proof. */
-  async #warmSynthesizer(location: ParametersLocation, signal: AbortSignal): Promise<void> {
+  async #getReady(location: ParametersLocation, signal: AbortSignal): Promise<void> {
+    this.#parts.warmUp(AbortSignal.any([signal, AbortSignal.timeout(CLOCKS_UP_MS)]))
     await this.#parts.synthesizer.warm(location, { priority: 0, signal }).catch(() => signal.throwIfAborted())
   }
 

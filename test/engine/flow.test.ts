@@ -190,7 +190,11 @@ describe('one job', () => {
     expect(machine.warmed).toEqual([])
     await engine.preload('winning-2k')
     expect(machine.warmed).toEqual(['winning-2k'])
+    // Clocks rise, each time it is asked for.
+    await engine.preload('winning-2k')
+    expect(machine.log.filter((entry) => entry === 'warm-up').length).toBe(2)
     await engine.close()
+    expect(machine.log.filter((entry) => entry === 'warm-up ends').length).toBe(2)
     const faulty = new FakeMachine()
     faulty.warmingFails = new Error('the key can not be read')
     const other = await faulty.engine()

@@ -4,7 +4,7 @@
  *     node test/gpu/engine-bench.js [--proofs 6] [--idle SECONDS]
  *
  * The first one after a preload; then one after another, warm: each, and how the times of each phase are distributed. Then as many at once as there are
- * GPUs; with `--idle` also two after so long without work, when a card has lowered its clocks.
+ * GPUs; with `--idle` also after so long without work, when a card has lowered its clocks, and after a preload that raises them.
  */
 import { parseArgs } from 'node:util'
 import { developmentSetup, Engine } from '../../dist/index.js'
@@ -60,9 +60,14 @@ start = now()
 const many = 4 * gpus().length
 await Promise.all(Array.from({ length: many }, () => engine.prove(request)))
 console.log(`${many} at once: ${((now() - start) / many).toFixed(0)} ms each, on devices ${[...used].join(' and ')}`)
-for (let i = 0; values.idle !== undefined && i < 2; i++) {
-  await new Promise((resolve) => setTimeout(resolve, 1000 * Number(values.idle)))
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+if (values.idle !== undefined) {
+  await pause(1000 * Number(values.idle))
   await prove(`after ${values.idle} s without work`)
+  await pause(1000 * Number(values.idle))
+  await engine.preload('winning-32g')
+  await pause(600)
+  await prove('the same, 0.6 s after another preload')
 }
 await engine.close()
 removeDirectory(directory)
