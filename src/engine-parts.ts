@@ -97,7 +97,7 @@ export class EngineParts {
       },
       now: () => clock.now(),
     })
-    this.present = new ParametersPresent(parameterCache)
+    this.present = new ParametersPresent(parameterCache, modules.locate.made)
     this.circuits = new Circuits({
       budget: this.budget,
       threads: options.cpu.threads,

@@ -19,7 +19,11 @@ export interface LocateOptions {
 }
 
 /** What finds parameters: {@link locateParameters}, or a set-up's stand-in for it. */
-export type LocateParameters = (circuitId: CircuitId, options?: LocateOptions) => Promise<LocatedParameters>
+export interface LocateParameters {
+  (circuitId: CircuitId, options?: LocateOptions): Promise<LocatedParameters>
+  /** Devices make them, of every circuit: no file says whether they are there. */
+  readonly made?: true
+}
 
 /**
  * Finds the files of a circuit. Reads nothing but the marker of development parameters.

@@ -24,7 +24,7 @@ export function madeOnDevice(
   given: Readonly<Partial<Record<CircuitId, ToxicWaste>>> = {},
 ): LocateParameters {
   const made = new Map<CircuitId, LocatedParameters>()
-  return async (circuitId, { allowDevelopment } = {}) => {
+  const locate: LocateParameters = async (circuitId, { allowDevelopment } = {}) => {
     const vkFile = join(directory, developmentFileNames(circuitId).vkFile)
     if (allowDevelopment !== true) {
       throw new DevelopmentParametersError(
@@ -48,4 +48,5 @@ export function madeOnDevice(
     made.set(circuitId, location)
     return location
   }
+  return Object.assign(locate, { made: true as const })
 }

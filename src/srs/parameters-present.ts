@@ -14,16 +14,20 @@ const LOOK_LIMIT_MS = 2_000
 /** A folder's files of parameters, as they were when it answered last. Their content is checked on first use. */
 export class ParametersPresent {
   readonly #directory: string
+  readonly #made: boolean
   #found: ReadonlyMap<CircuitId, FoundParameters> = new Map()
   /** One at a time: on a folder that does not answer each holds one of the threads that Node has for files. */
   #looking: Promise<void> | undefined
 
-  constructor(directory: string) {
+  /** @param made devices make the parameters of every circuit, and files are not looked for */
+  constructor(directory: string, made = false) {
     this.#directory = directory
+    this.#made = made
   }
 
   /** Looks anew. Resolves when that is done, or takes too long; never rejects. */
   async look(): Promise<void> {
+    if (this.#made) return
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined
     })
@@ -33,7 +37,7 @@ export class ParametersPresent {
   }
 
   found(circuitId: CircuitId): FoundParameters {
-    return this.#found.get(circuitId) ?? 'unknown'
+    return this.#made ? 'development' : (this.#found.get(circuitId) ?? 'unknown')
   }
 
   /** @returns why the circuit has no usable parameters, or nothing if their file is there */
@@ -44,6 +48,7 @@ export class ParametersPresent {
         return undefined
       case 'development':
         if (allowDevelopment) return undefined
+        if (this.#made) return 'only development parameters, made on the device, which are not allowed'
         return `only development parameters, which are not allowed: ${path(developmentFileNames(circuitId).paramsFile)}`
       case 'missing':
         return `no parameters: no file ${path(publishedParameters(circuitId).paramsFile)}`

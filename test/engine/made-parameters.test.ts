@@ -81,6 +81,16 @@ describe('parameters that devices make', () => {
   test('are refused without allowDevelopmentParameters', async () => {
     const engine = await new FakeMachine().engine({}, { locate: madeOnDevice(directory) })
     await expect(engine.prove(windowRequest())).rejects.toMatchObject({ code: 'ERR_DEVELOPMENT_PARAMETERS' })
+    const capability = engine.capabilities().find(({ circuitId }) => circuitId === 'wpost-2k')
+    expect(capability).toMatchObject({ available: false, reason: expect.stringContaining('not allowed') })
+    await engine.close()
+  })
+
+  test('count as there before any of them is made', async () => {
+    const options = { allowDevelopmentParameters: true, parameterCache: '/nowhere' }
+    const engine = await new FakeMachine().engine(options, { locate: madeOnDevice(directory) })
+    const capability = engine.capabilities().find(({ circuitId }) => circuitId === 'wpost-2k')
+    expect(capability).toEqual({ circuitId: 'wpost-2k', available: true, warm: false, device: 'fake 0' })
     await engine.close()
   })
 
