@@ -14,7 +14,7 @@ import type { ReadRun } from './parameters-location.ts'
 import { replaceFile } from './replace-file.ts'
 import { answered, closeFile, orAborted } from './waiting.ts'
 
-/** Bytes hashed at once: about 4 ms of the calling thread. */
+/** Bytes hashed at once, twice as many are held: about 4 ms of the calling thread. */
 const CHUNK_BYTES = 4 * 2 ** 20
 
 export function bytesDigest(bytes: Uint8Array): string {
@@ -30,14 +30,24 @@ export function bytesDigest(bytes: Uint8Array): string {
 export async function handleDigest(handle: FileHandle, file: string, run: ReadRun): Promise<string> {
   const hash = createHash('blake2b512')
   const { size } = await answered(file, handle.stat(), { signal: run.signal, limitMs: run.answerMs })
-  const buffer = new Uint8Array(Math.min(CHUNK_BYTES, Math.max(size, 1)))
-  for (let at = 0; ; ) {
+  const length = Math.min(CHUNK_BYTES, Math.max(size, 1))
+  const buffers = [new Uint8Array(length), new Uint8Array(length)] as const
+  const read = (k: 0 | 1, at: number): Promise<{ readonly bytesRead: number }> => {
+    const reading = handle.read(buffers[k], 0, length, at)
+    const answer = answered(file, reading, { signal: run.signal, limitMs: run.answerMs })
+    // Nobody waits for it where hashing was stopped.
+    answer.catch(() => {})
+    return answer
+  }
+  let reading = read(0, 0)
+  for (let k: 0 | 1 = 0, at = 0; ; k = k === 0 ? 1 : 0) {
     run.signal.throwIfAborted()
-    const reading = handle.read(buffer, 0, buffer.length, at)
-    const { bytesRead } = await answered(file, reading, { signal: run.signal, limitMs: run.answerMs })
+    const { bytesRead } = await reading
     if (bytesRead === 0) break
-    hash.update(buffer.subarray(0, bytesRead))
     at += bytesRead
+    // The next part is read while this one is hashed.
+    reading = read(k === 0 ? 1 : 0, at)
+    hash.update(buffers[k].subarray(0, bytesRead))
     run.unit(Math.min(1, at / size))
   }
   return hash.digest('hex').slice(0, 32)
