@@ -1,5 +1,6 @@
 /**
- * Rates of the CPU device's kernels: nanoseconds per multiplication in Fq and Fr, and per point of a multiexp in G1 and G2.
+ * Rates of the CPU device's kernels: nanoseconds per multiplication in Fq and Fr, and per point of a multiexp in G1 and G2;
+ * and how long a proof of a 32 GiB WinningPoSt takes to be verified.
  *
  *     npx tsx test/bench/kernels.ts [--log2 18] [--threads 1,2] [--backend fma,integer] [--groups g1,g2]
  *
@@ -16,8 +17,12 @@ import { ENCODED_BYTES } from '../../src/cpu/msm/group-kernels.ts'
 import { multiexp } from '../../src/cpu/msm/multiexp.ts'
 import { type KernelBackend as Backend, enableRelaxedSimd, kernelModuleName } from '../../src/cpu/relaxed-simd.ts'
 import { ComputePool } from '../../src/cpu/thread-pool.ts'
+import { wasmArithmetic, wasmMultiexp } from '../../src/cpu/verify-arithmetic.ts'
 import { wasmFile } from '../../src/cpu/wasm-file.ts'
 import { pointsIn } from '../../src/groth16/read-points.ts'
+import { type VerifyOptions, verifyProofs } from '../../src/groth16/verify.ts'
+import { parseVerifyingKey } from '../../src/params/verifying-key.ts'
+import { proofVector } from '../support/vectors.ts'
 
 const { values } = parseArgs({
   options: {
@@ -122,7 +127,23 @@ function randomScalars(count: number): Uint8Array {
   return scalars
 }
 
-const report: Record<string, unknown> = { node: process.version }
+/** Milliseconds of CPU time, the first time of this thread and the least; with kernels, then with bigints. */
+function verification(): Record<string, readonly [first: number, least: number]> {
+  const { vk, proof, publicInputs } = proofVector('32GiB', 'winning', 'winning-32GiB')
+  const key = parseVerifyingKey(vk, { file: 'winning-32GiB.vk' })
+  const times = (options: VerifyOptions): readonly [number, number] => {
+    const all = Array.from({ length: 20 }, () => {
+      const before = process.cpuUsage()
+      if (!verifyProofs(key, publicInputs, proof, options)) throw new Error('The proof of the vectors does not verify.')
+      const { user, system } = process.cpuUsage(before)
+      return Number(((user + system) / 1000).toFixed(1))
+    })
+    return [all[0] as number, Math.min(...all)]
+  }
+  return { kernels: times(wasmArithmetic), bigints: times({ multiexp: wasmMultiexp }) }
+}
+
+const report: Record<string, unknown> = { node: process.version, verificationMs: verification() }
 for (const backend of values.backend.split(',') as Backend[]) {
   const module = kernelModuleName(backend)
   const rates: Record<string, unknown> = { module, fieldNs: fieldRates(module) }
