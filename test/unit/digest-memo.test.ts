@@ -31,6 +31,16 @@ afterEach(() => {
   removeDirectory(directory)
 })
 
+test('a digest is that of the whole file, which is read in parts of 4 MiB', async () => {
+  for (const length of [0, 4 * 2 ** 20, 3 * 4 * 2 ** 20 + 5]) {
+    const all = Uint8Array.from({ length }, (_, i) => i ^ (i >>> 11) ^ (i >>> 19))
+    writeFileSync(file, all)
+    const shares: number[] = []
+    expect(await freshDigest(file, { ...run, unit: (share) => shares.push(share) })).toBe(bytesDigest(all))
+    expect(shares).toHaveLength(Math.ceil(length / (4 * 2 ** 20)))
+  }
+})
+
 test('a process without a home computes digests and remembers none', async () => {
   vi.stubEnv('XDG_CACHE_HOME', '')
   home.missing = true
