@@ -42,13 +42,14 @@ const [circuitId] = positionals
 if (circuitId === undefined || values.inputs === undefined) throw new Error('expected a circuit and --inputs')
 
 const scratch = temporaryDirectory()
+const usage = new HostUsage()
 const seconds = (ms) => `${(ms / 1000).toFixed(2)} s`
 const mib = (bytes) => `${(bytes / 2 ** 20).toFixed(0)} MiB`
 
 async function time(label, work) {
   const start = performance.now()
   const result = await work()
-  console.log(`${label}: ${seconds(performance.now() - start)}`)
+  console.log(`${label}: ${seconds(performance.now() - start)}; RSS ${usage.now().map(mib).join(' + ')}`)
   return result
 }
 
@@ -107,7 +108,6 @@ if (!made && !existsSync(join(parameters, developmentFileNames(circuitId).params
   await time('development parameters in a file', () => developmentSetup(circuitId, { directory: parameters, device }))
 }
 const devices = join(scratch, 'devices.jsonl')
-const usage = new HostUsage()
 const plan = async (options, signal) => {
   const usable = (await listAdapters(signal)).adapters.filter(({ software }) => values.software || !software)
   if (usable.length === 0) return planDevices(options, signal)
@@ -173,7 +173,8 @@ for (let round = 1; round <= Number(values.rounds); round++) {
   const deviceBytes = Math.max(0, ...events.filter(({ ph }) => ph === 'C').map(({ args }) => args.bytes))
   console.log(`  device memory: ${mib(deviceBytes)} at most`)
   rounds.push({ wholeMs, timings: result?.timings, ...used, deviceBytes, steps: totals(own, 'step') })
-  if (values.trace !== undefined) writeTrace(values.trace, own)
+  // Of several rounds the first has what the others have not: memory that is made, code that is loaded.
+  if (values.trace !== undefined) writeTrace(round === 1 ? values.trace : `${values.trace}.${round}`, own)
 }
 usage.stop()
 if (values.out !== undefined && result !== undefined) {

@@ -35,6 +35,11 @@ export class HostUsage {
     this.#ownBefore = this.#ownPeak
   }
 
+  /** Resident memory of this process and of each child. */
+  now() {
+    return [process.pid, ...childrenOf(process.pid)].map(residentBytes)
+  }
+
   #sample() {
     const own = residentBytes(process.pid)
     let sum = own

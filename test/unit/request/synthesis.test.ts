@@ -3,13 +3,15 @@ import { describe, expect, it } from 'vitest'
 import { WasmPoseidonHasher } from '../../../src/cpu/poseidon.ts'
 import type { Run } from '../../../src/groth16/proving-device.ts'
 import { keptBytes, takeOver } from '../../../src/request/partitions.ts'
-import type { ProofRequest, WindowPostRequest } from '../../../src/request/proof-request.ts'
+import type { ProofRequest, WindowPostRequest, WinningPostRequest } from '../../../src/request/proof-request.ts'
 import { deriveStatement, statementOf } from '../../../src/request/statement.ts'
 import { validateRequest } from '../../../src/request/validate.ts'
 import { postGeometry } from '../../../src/synthesis/post-geometry.ts'
 import type { PostPartition } from '../../../src/synthesis/post-partition.ts'
 import { postWitnessSizes } from '../../../src/synthesis/post-witness.ts'
 import { checkAndSynthesize } from '../../../src/synthesis/synthesize.ts'
+import { synthesizeUnchecked } from '../../../src/synthesis/synthesize-post.ts'
+import { inclusionProofOffset, vanillaLayout } from '../../../src/synthesis/vanilla-post.ts'
 import {
   recordedPublicInputs,
   window3Request,
@@ -32,6 +34,49 @@ const idle: Run = { signal: new AbortController().signal, unit: () => {} }
 async function partitionsOf(request: ProofRequest): Promise<PostPartition[]> {
   return (await takeOver(validateRequest(request))) as PostPartition[]
 }
+
+describe('a witness whose check is left to a device', () => {
+  const unchecked = async (request: WindowPostRequest | WinningPostRequest, run: Run = idle) => {
+    const partitions = await takeOver(validateRequest(request))
+    return await Promise.all(
+      partitions.map(async (partition) => {
+        const witness = await synthesizeUnchecked({ ...partition, unchecked: true }, run)
+        return { partition, witness }
+      }),
+    )
+  }
+
+  it.each([
+    ['a full partition and a padded one', window3Request()],
+    ['pseudo-sectors', winningRequest()],
+  ])('is the one that is checked here: %s', async (_, request) => {
+    const made = await unchecked(request)
+    for (const { partition, witness } of made) {
+      expect(witness).toEqual({ ...(await checkAndSynthesize(partition, hasher, idle)), unchecked: true })
+      const full = partition.kind === 'window-post' && partition.places.length === 2
+      expect(witness.wide === partition.scalars).toBe(full)
+    }
+    expect(made.length).toBe(request.kind === 'window-post' ? 2 : 1)
+  })
+
+  it('is made of a path that leads elsewhere, too', async () => {
+    const request = windowRequest()
+    const layout = vanillaLayout(postGeometry('wpost-2k'))
+    const at = inclusionProofOffset(layout, 3) + layout.leaf
+    const proof = request.vanillaProofs[1] as Uint8Array
+    proof[at] = (proof[at] as number) ^ 1
+    const [{ partition, witness }] = (await unchecked(request)) as [Awaited<ReturnType<typeof unchecked>>[number]]
+    expect(witness.unchecked).toBe(true)
+    await expect(checkAndSynthesize(partition, hasher, idle)).rejects.toMatchObject({ details: { challenge: 3 } })
+  })
+
+  it('is given up with the reason of an abort', async () => {
+    const signal = AbortSignal.abort(new Error('enough'))
+    const [partition] = await takeOver(validateRequest(syntheticWindowRequest('32g', 2349)))
+    const making = synthesizeUnchecked({ ...(partition as PostPartition), unchecked: true }, { signal, unit: () => {} })
+    await expect(making).rejects.toThrow('enough')
+  })
+})
 
 describe('checkAndSynthesize', () => {
   const recorded: [string, () => ProofRequest, string][] = [
