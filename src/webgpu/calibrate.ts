@@ -15,7 +15,7 @@ import { BatchAffine, batchAffineKernels, POINT_BYTES } from './curve/batch-affi
 import { importKernels, importPoints } from './curve/import-points.ts'
 import type { Gpu } from './gpu.ts'
 import { multiexp, multiexpKernels } from './msm/multiexp.ts'
-import { windowBits } from './msm/plan.ts'
+import { mostPoints, windowBits } from './msm/plan.ts'
 import { BUCKET_COSTS, DEFAULT_TUNING, firstUnitOf, INVERSION_BATCHES, type Tuning, WORKGROUP_SIZES } from './tuning.ts'
 
 /** What a calibration tried: the least time of each value. */
@@ -50,11 +50,13 @@ const WARM_UP_MS = 500
 /** A driver that takes longer is spared the rest of the sizes. */
 const COMPILE_MS = 10_000
 /** Of the device's memory. */
-const MEMORY_SHARE = 1 / 16
+const MEMORY_SHARE = 1 / 8
 /** Where nobody says how much that is. */
 const ASSUMED_MEMORY_BYTES = 4 * 2 ** 30
-/** Of one pair: its place in the list, points, sums, work buffers of additions and of the sum, with room to spare. */
-const BYTES_PER_PAIR = 640
+/** Of one pair: its place in the list, its sum and the work buffers of additions, some 270, rounded up. */
+const BYTES_PER_PAIR = 320
+/** Of a sum, a point: the pairs of all its windows, with what their sums take. */
+const BYTES_PER_POINT = 3_200
 /** What a software adapter does in some milliseconds. */
 const SMALL_LOG2 = 9
 const LARGE_LOG2 = 21
@@ -116,8 +118,14 @@ async function measure(
 ): Promise<Pick<Calibration, 'tuning' | 'additionsPerMs' | 'trials'>> {
   const set = new BufferSet(gpu)
   try {
-    const most = Math.min(gpu.info.software ? SMALL_LOG2 : LARGE_LOG2, Math.floor(Math.log2(pairsThatFit(gpu))))
-    const pairs = await PairSums.create(gpu, set, 2 ** most)
+    const room = roomFor(gpu)
+    const bound = gpu.bindingBytes / (ROUNDED * POINT_BYTES.g1)
+    const useful = 2 ** (gpu.info.software ? SMALL_LOG2 : LARGE_LOG2)
+    const pairs = await PairSums.create(
+      gpu,
+      set,
+      powerOfTwo(Math.min(useful, bound, room / BYTES_PER_PAIR), SMALL_LOG2),
+    )
     const additionsPerMs = await pairs.warmUp(run)
     let tuning: Tuning = { ...DEFAULT_TUNING, firstUnit: firstUnitOf(additionsPerMs) }
     const trials: Trial[] = []
@@ -132,7 +140,12 @@ async function measure(
       pairs.time({ ...tuning, inversionBatch: value }, run),
     )
     take(ofBatches, { inversionBatch: ofBatches.chosen })
-    const ofWindows = await windows(gpu, set, { points: pairs.points, most: pairs.count, additionsPerMs, tuning }, run)
+    const ofWindows = await windows(
+      gpu,
+      set,
+      { points: pairs.points, most: pairs.count, room, additionsPerMs, tuning },
+      run,
+    )
     take(ofWindows.trial, { bucketCost: ofWindows.bucketCost })
     return { tuning, additionsPerMs, trials }
   } finally {
@@ -140,13 +153,16 @@ async function measure(
   }
 }
 
-function pairsThatFit({ plannedBytes, allocatedBytes, bindingBytes }: Gpu): number {
+/** Memory for the pairs and as much for a sum. */
+function roomFor({ plannedBytes, allocatedBytes }: Gpu): number {
   const known = plannedBytes < Number.POSITIVE_INFINITY
   const share = MEMORY_SHARE * (known ? plannedBytes : ASSUMED_MEMORY_BYTES)
-  const room = Math.min(share, known ? plannedBytes - allocatedBytes : share)
-  const bound = bindingBytes / (ROUNDED * POINT_BYTES.g1)
-  return Math.max(2 ** SMALL_LOG2, Math.min(room / BYTES_PER_PAIR, bound))
+  return Math.max(0, (known ? Math.min(share, plannedBytes - allocatedBytes) : share) / 2)
 }
+
+/** The largest power of two that is no more, but at least this one. */
+const powerOfTwo = (most: number, leastLog2: number): number =>
+  2 ** Math.max(leastLog2, Math.floor(Math.log2(Math.max(1, most))))
 
 /**
  * Values that take turns, so that what the machine does besides is in all of them.
@@ -275,6 +291,8 @@ interface WindowTrial {
   readonly points: GPUBuffer
   /** Points at most. */
   readonly most: number
+  /** Device memory for the sum. */
+  readonly room: number
   readonly additionsPerMs: number
   readonly tuning: Tuning
 }
@@ -283,12 +301,17 @@ interface WindowTrial {
 async function windows(
   gpu: Gpu,
   set: BufferSet,
-  { points, most, additionsPerMs, tuning }: WindowTrial,
+  { points, most, room, additionsPerMs, tuning }: WindowTrial,
   run: Run,
 ): Promise<{ readonly trial: Trial; readonly bucketCost: number }> {
   // A sum has some twenty entries a point.
-  const fitting = 2 ** Math.floor(Math.log2((additionsPerMs * SUM_MS) / 20))
-  const count = Math.max(2 ** (SMALL_LOG2 - 3), Math.min(fitting, most, 2 ** MOST_POINTS_LOG2))
+  const fitting = Math.min((additionsPerMs * SUM_MS) / 20, room / BYTES_PER_POINT)
+  const count = Math.min(
+    powerOfTwo(fitting, SMALL_LOG2 - 3),
+    most,
+    2 ** MOST_POINTS_LOG2,
+    mostPoints('g1', gpu.bindingBytes),
+  )
   const chosen = (bucketCost: number): number | undefined =>
     windowBits({ group: 'g1', count, bindingBytes: gpu.bindingBytes, bucketCost })
   const scalars = new Uint8Array(count * FR_BYTES)
@@ -308,7 +331,7 @@ async function windows(
   const quiet: Run = { signal: run.signal, unit: () => {} }
   const trial = await race('window', near, async (window) => {
     const from = performance.now()
-    await multiexp(gpu, 'g1', points, buffer, 0, count, quiet, { window })
+    await multiexp(gpu, 'g1', points, buffer, 0, count, quiet, { window, memoryBytes: Math.max(1, room) })
     return performance.now() - from
   })
   return { trial, bucketCost: costs.get(trial.chosen) ?? DEFAULT_TUNING.bucketCost }
