@@ -1,4 +1,7 @@
-/** What verification computes, in WebAssembly on the calling thread: the sum over a verifying key's points, and pairings. */
+/**
+ * What verification computes, in WebAssembly on the calling thread: the sum over a verifying key's points, and
+ * pairings.
+ */
 import type { G1Multiexp } from '../curve/multiexp.ts'
 import type { PairingCheck } from '../curve/pairing.ts'
 import type { VerifyOptions } from '../groth16/verify.ts'
@@ -101,8 +104,8 @@ function shared(): VerifyArithmetic {
 }
 
 /**
- * {@link G1Multiexp} by the kernels of the CPU device. The first call of a thread compiles them (about 20 ms) and the first for each
- * array of points imports it; arrays are known by identity and must not change.
+ * {@link G1Multiexp} by the kernels of the CPU device. The first call of a thread compiles them (about 20 ms) and the
+ * first for each array of points imports it; arrays are known by identity and must not change.
  * @throws {Error} the package was not built, or a point is not on the curve
  */
 export const wasmMultiexp: G1Multiexp = (points, scalars) => shared().sum(points, scalars)

@@ -1,6 +1,6 @@
 /**
- * All sums of a small circuit's proof at once: those in G1 together, and the one in G2 beside them, so that the device has work while either waits
- * for what it reads back, or for the host.
+ * All sums of a small circuit's proof at once: those in G1 together, and the one in G2 beside them, so that the device
+ * has work while either waits for what it reads back, or for the host.
  */
 import type { CircuitShape } from '../circuit/shape.ts'
 import type { Run } from '../groth16/proving-device.ts'
@@ -45,7 +45,8 @@ export const jointBytes = (circuit: Circuit, { g1, g2 }: JointPlan): number =>
 
 /**
  * @param memoryBytes for all that the sums take beside points and assignment
- * @returns undefined where the queries are better summed one after the other: of a large circuit, or of one whose scalars are bits, or where memory is short
+ * @returns undefined where the queries are better summed one after the other: of a large circuit, or of one whose
+ *   scalars are bits, or where memory is short
  */
 export function jointPlan(circuit: Circuit, bindingBytes: number, memoryBytes: number): JointPlan | undefined {
   if (mostlyBits(circuit)) return undefined

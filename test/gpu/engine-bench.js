@@ -3,8 +3,9 @@
  *
  *     node test/gpu/engine-bench.js [--proofs 6] [--idle SECONDS]
  *
- * The first one after a preload; then one after another, warm: each, and how the times of each phase are distributed. Then as many at once as there are
- * GPUs; with `--idle` also after so long without work, when a card has lowered its clocks, and after a preload that raises them.
+ * The first one after a preload; then one after another, warm: each, and how the times of each phase are distributed.
+ * Then as many at once as there are GPUs; with `--idle` also after so long without work, when a card has lowered its
+ * clocks, and after a preload that raises them.
  */
 import { parseArgs } from 'node:util'
 import { developmentSetup, Engine } from '../../dist/index.js'

@@ -1,6 +1,7 @@
 /**
- * Σ s_i · P_i of a few points by doublings and additions, on the calling thread: cheaper than buckets for the public inputs of a WinningPoSt, of which
- * half are one and the same scalar, whose points are added up first, and the others below 2^32.
+ * Σ s_i · P_i of a few points by doublings and additions, on the calling thread: cheaper than buckets for the public
+ * inputs of a WinningPoSt, of which half are one and the same scalar, whose points are added up first, and the others
+ * below 2^32.
  */
 import type { Arena, ThreadContext } from '../thread-context.ts'
 import { SCALAR_BYTES } from './digits.ts'

@@ -1,5 +1,6 @@
 /**
- * Fq12 = Fq6[w]/(w² − v) over Fq6 = Fq2[v]/(v³ − ξ), ξ = 1 + u. An element is six of Fq2 one behind the other: those at v⁰, v¹, v², then the same times w.
+ * Fq12 = Fq6[w]/(w² − v) over Fq6 = Fq2[v]/(v³ − ξ), ξ = 1 + u. An element is six of Fq2 one behind the other: those at
+ * v⁰, v¹, v², then the same times w.
  *
  * Products by Karatsuba: 6 multiplications in Fq2 for one in Fq6, 18 in Fq12.
  */
@@ -195,7 +196,10 @@ export class Fq12Field {
     for (let k = 0; k < 3; k++) fq2.neg(this.#part(w, k), this.#part(s, k))
   }
 
-  /** The square of an element of the cyclotomic subgroup: three squares in Fq4 (Granger and Scott, 2010, §3.2), 9 squarings in Fq2. */
+  /**
+   * The square of an element of the cyclotomic subgroup: three squares in Fq4 (Granger and Scott, 2010, §3.2), 9
+   * squarings in Fq2.
+   */
   sqrCyclotomic(out: number, x: number): void {
     const { fq2 } = this
     const [z0, z4, z3, z2, z1, z5] = Array.from({ length: 6 }, (_, k) => this.#part(x, k)) as [

@@ -1,6 +1,7 @@
 /**
- * Fq2 = Fq[u]/(u² + 1) over the kernels of the CPU device: elements are addresses of blocks in a thread's memory, in Montgomery form and tidy, which
- * all operations take and return. A block holds one element, or one in each of two lanes; every operation works on all lanes alike.
+ * Fq2 = Fq[u]/(u² + 1) over the kernels of the CPU device: elements are addresses of blocks in a thread's memory, in
+ * Montgomery form and tidy, which all operations take and return. A block holds one element, or one in each of two
+ * lanes; every operation works on all lanes alike.
  */
 import type { MemoryArena } from '../arena.ts'
 import type { ThreadContext } from '../thread-context.ts'

@@ -1,10 +1,11 @@
 /**
- * Products of optimal ate pairings on BLS12-381 in WebAssembly, on the calling thread, as far as verification needs them: whether one is 1.
+ * Products of optimal ate pairings on BLS12-381 in WebAssembly, on the calling thread, as far as verification needs
+ * them: whether one is 1.
  *
- * The Miller loops of all pairings share their squarings; where kernels work on two lanes, each lane takes half of the pairings. As only
- * the comparison with 1 counts, three liberties are taken: lines are scaled by elements of proper subfields, which the final exponentiation
- * takes to 1; f is not conjugated for the negative parameter x; and the exponent of the hard part is three times the true one, which is
- * prime to the group's order r.
+ * The Miller loops of all pairings share their squarings; where kernels work on two lanes, each lane takes half of the
+ * pairings. As only the comparison with 1 counts, three liberties are taken: lines are scaled by elements of proper
+ * subfields, which the final exponentiation takes to 1; f is not conjugated for the negative parameter x; and the
+ * exponent of the hard part is three times the true one, which is prime to the group's order r.
  */
 import type { G1Point, G2Point } from '../../curve/points.ts'
 import type { MemoryArena } from '../arena.ts'
@@ -103,8 +104,9 @@ export class PairingProduct {
   }
 
   /**
-   * T = 2T, and f times the tangent at T in P. On the twist y² = x³ + 4ξ the slope is λ = 3X²/(2YZ); the line, moved from the twist and times w³,
-   * is (λ x_T − y_T) − λ x_P·v + y_P·vw. Times −2YZ: (12ξZ² − Y²) + 3X² x_P·v − 2YZ y_P·vw.
+   * T = 2T, and f times the tangent at T in P. On the twist y² = x³ + 4ξ the slope is λ = 3X²/(2YZ); the line, moved
+   * from the twist and times w³, is (λ x_T − y_T) − λ x_P·v + y_P·vw. Times −2YZ:
+   * (12ξZ² − Y²) + 3X² x_P·v − 2YZ y_P·vw.
    */
   #double(f: number, { x, y, z, yP, minusXP }: Pair): void {
     const fq2 = this.#fq2
@@ -160,7 +162,10 @@ export class PairingProduct {
     this.#fq12.mulByLine(f, f, c0, c1, c4)
   }
 
-  /** T = T + Q, and f times the line through both in P: with θ = Y − y_Q Z and λ = X − x_Q Z it is (θ x_Q − λ y_Q) − θ x_P·v + λ y_P·vw. */
+  /**
+   * T = T + Q, and f times the line through both in P: with θ = Y − y_Q Z and λ = X − x_Q Z it is
+   * (θ x_Q − λ y_Q) − θ x_P·v + λ y_P·vw.
+   */
   #addQ(f: number, { x, y, z, xQ, yQ, yP, minusXP }: Pair): void {
     const fq2 = this.#fq2
     const [theta, lambda, d, e, g, h, s, c0, c1, c4] = this.#t as [
@@ -203,8 +208,8 @@ export class PairingProduct {
   }
 
   /**
-   * f^(3 (p^12 − 1) / r). The easy part is (p^6 − 1)(p² + 1); of the hard one, 3 (p⁴ − p² + 1)/r = (x − 1)² (x + p)(x² + p² − 1) + 3
-   * (Hayashida, Hayasaka and Teruya, 2020).
+   * f^(3 (p^12 − 1) / r). The easy part is (p^6 − 1)(p² + 1); of the hard one,
+   * 3 (p⁴ − p² + 1)/r = (x − 1)² (x + p)(x² + p² − 1) + 3 (Hayashida, Hayasaka and Teruya, 2020).
    */
   #finalExponentiation(f: number): void {
     const fq12 = this.#fq12

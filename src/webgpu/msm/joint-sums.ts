@@ -1,8 +1,10 @@
 /**
- * Several sums at once, each over one query or more, for circuits so small that the latency of rounds rules their sums: points and scalars are copied one behind the
- * other, the buckets of all queries lie side by side, and rounds, inversions, reduction and waits are shared.
+ * Several sums at once, each over one query or more, for circuits so small that the latency of rounds rules their sums:
+ * points and scalars are copied one behind the other, the buckets of all queries lie side by side, and rounds,
+ * inversions, reduction and waits are shared.
  *
- * A 32 GiB WinningPoSt has four sums in G1 of 0.27 to 0.52 million points. Each alone is 20 rounds of which 15 are small, and waits twice for the host.
+ * A 32 GiB WinningPoSt has four sums in G1 of 0.27 to 0.52 million points. Each alone is 20 rounds of which 15 are
+ * small, and waits twice for the host.
  */
 import type { Run } from '../../groth16/proving-device.ts'
 import { BufferSet } from '../buffer-set.ts'
@@ -31,7 +33,9 @@ export interface QueryTerms {
   readonly count: number
 }
 
-/** What joint sums of so many points each are planned with; undefined where they are better summed one after the other. */
+/**
+ * What joint sums of so many points each are planned with; undefined where they are better summed one after the other.
+ */
 export function jointInput(
   input: Omit<PlanInput, 'count'> & { readonly parts: readonly number[] },
 ): PlanInput | undefined {
@@ -51,7 +55,10 @@ function jointSumsPlan(input: PlanInput, options: PlanOptions = {}): MultiexpPla
   return planMultiexp({ ...input, memoryBytes: memoryBytes - copiesBytes(input) }, options)
 }
 
-/** Device memory that joint sums take at most beside points and scalars of the queries, rounding of allocations included. */
+/**
+ * Device memory that joint sums take at most beside points and scalars of the queries, rounding of allocations
+ * included.
+ */
 export const jointSumsBytes = (input: PlanInput): number => multiexpBytes(jointSumsPlan(input)) + copiesBytes(input)
 
 /**
