@@ -92,8 +92,10 @@ export class EngineParts {
       budget: this.budget,
       ...synthesis,
       freeDevices: (circuitId, rank) => {
-        const { role } = this.circuits.placement(circuitId)
-        return this.#pool?.free({ rank: () => rank, ...this.circuits.deviceTerms(circuitId, role) }, role) ?? 0
+        const { role } = this.circuits.placement.of(circuitId)
+        return (
+          this.#pool?.free({ rank: () => rank, ...this.circuits.placement.deviceTerms(circuitId, role) }, role) ?? 0
+        )
       },
       now: () => clock.now(),
     })
@@ -117,8 +119,8 @@ export class EngineParts {
     })
     this.inputs = new Inputs({
       budget: this.budget,
-      partitionBytes: (circuitId) => this.circuits.largestNeed(circuitId),
-      keptBytes: (but) => this.circuits.keptBytes(but),
+      partitionBytes: (circuitId) => this.circuits.placement.largestNeed(circuitId),
+      keptBytes: (but) => this.circuits.placement.keptBytes(but),
     })
     this.synthesizer = modules.synthesizer(options, modules.stallMs)
     this.steps = reportedSteps({
@@ -141,7 +143,7 @@ export class EngineParts {
     const { slots, standIn } = this.plan
     const looked = this.present.look()
     try {
-      await this.circuits.prepare()
+      await this.circuits.placement.prepare()
       this.#pool = await GpuPool.start(
         slots,
         {
@@ -207,7 +209,7 @@ export class EngineParts {
       residents: circuits.residents(),
       parameters: circuits.parameters(),
       witnesses: this.#witnesses,
-      pointBytes: (circuitId) => circuits.pointBytes(circuitId),
+      pointBytes: (circuitId) => circuits.placement.pointBytes(circuitId),
       residency: (circuitId) => circuits.residency(circuitId),
       stagingBytes: (this.#pool?.clients ?? []).reduce((sum, client) => sum + (client.stagingBytes ?? 0), 0),
       gpuUnavailable,

@@ -270,7 +270,7 @@ export class Engine implements AsyncDisposable {
 
   #accept({ request, fingerprint }: CheckedRequest): Ticket {
     const { circuits, inputs, desk } = this.#parts
-    circuits.require(request.circuitId)
+    circuits.placement.require(request.circuitId)
     const input = inputs.admit(request.circuitId, inputBytes(request))
     let ticket: Ticket
     try {

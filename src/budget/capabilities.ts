@@ -29,9 +29,9 @@ export function capabilities(
   const missing = (circuitId: CircuitId): string | undefined => present.missing(circuitId, allowDevelopmentParameters)
   return circuitIds().map((circuitId) => {
     const warm = circuits.isWarm(circuitId)
-    const reason = circuits.refusal(circuitId)?.message ?? (warm ? undefined : missing(circuitId))
+    const reason = circuits.placement.refusal(circuitId)?.message ?? (warm ? undefined : missing(circuitId))
     return reason === undefined
-      ? { circuitId, available: true, warm, device: circuits.deviceNames(circuitId) }
+      ? { circuitId, available: true, warm, device: circuits.placement.deviceNames(circuitId) }
       : { circuitId, available: false, warm, reason }
   })
 }

@@ -1,47 +1,36 @@
 /**
- * The circuits an engine has in hand: what each needs, whether the devices can do it, and its shape and parameters on the devices,
- * loaded once for all who use them and given up when memory is wanted.
+ * The circuits an engine has in hand: their shapes and parameters on the devices, loaded once for all who use them and
+ * given up when memory is wanted. What each needs, and which devices can do it, is `placement.ts`.
  */
 import type { CircuitId } from '../circuit/circuit-id.ts'
-import type { ClaimKind } from '../device/device-claims.ts'
 import type { DeviceCircuit, DeviceClient, PointResidency } from '../device/device-client.ts'
-import type { DeviceInfo } from '../device/device-spec.ts'
-import type { DeviceRole } from '../device/gpu-pool.ts'
-import { BudgetExceededError, type ProverError, UnsupportedProofError } from '../errors.ts'
 import type { LocatedParameters, ParametersLocation, ReadRun } from '../params/parameters-location.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
 import { type SrsEntryStatus, SrsStore, type SrsStoreEvent } from '../srs/srs-store.ts'
 import { type CircuitSize, circuitSize } from './circuit-sizes.ts'
 import { type CircuitUse, type Kept, type LoadedCircuit, PartitionUse } from './circuit-use.ts'
-import { deviceRoom } from './device-room.ts'
-import { type CircuitEstimate, estimateCircuit, type Machine, neededBytes, partitionBytes } from './estimates.ts'
-import type { gpuMemoryRefusal } from './gpu-memory.ts'
+import { neededBytes, partitionBytes } from './estimates.ts'
 import { type LoadWatch, loadOnto, loadOntoAll } from './load-circuit.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 import { PartitionMemory } from './partition-memory.ts'
+import { Placement, type PlacementOptions } from './placement.ts'
 import { Residency, type ResidentRow } from './residency.ts'
 
-export interface CircuitsOptions extends LoadWatch {
+/** What the circuits of an engine are made with. */
+export interface CircuitsOptions extends LoadWatch, PlacementOptions {
   readonly budget: MemoryBudget
-  /** Of the CPU device. */
-  readonly threads: number
   readonly evictionMinIdleMs: number
   /** Whether any partition is being worked on. */
   readonly busy: () => boolean
   /** Finds a circuit's parameter files. */
   readonly locate: (circuitId: CircuitId) => Promise<LocatedParameters>
-  /** Of each GPU, where it was set. */
-  readonly gpuMemoryBytes?: number | undefined
-  readonly devices: () => readonly DeviceInfo[]
-  /** Why there is no device, once there is none. */
-  readonly noDevice?: (() => ProverError | undefined) | undefined
-  /** What does the work that no device can do. */
-  readonly standIn?: (() => DeviceInfo | undefined) | undefined
   readonly clients: () => readonly DeviceClient[]
   readonly onEvent: (event: SrsStoreEvent) => void
 }
 
+/** What an engine has on its devices, by circuit. */
 export class Circuits {
+  readonly placement: Placement
   readonly #options: CircuitsOptions
   readonly #residency: Residency
   readonly #store: SrsStore<LoadedCircuit>
@@ -51,12 +40,12 @@ export class Circuits {
   readonly #points = new Map<CircuitId, PointResidency>()
   /** Of set-ups whose points devices make: for these, and nobody who only has to know where parameters are. */
   readonly #secrets = new Map<CircuitId, ToxicWaste>()
-  readonly #estimates = new Map<string, CircuitEstimate>()
-  #gpuRefusal: typeof gpuMemoryRefusal | undefined
 
   constructor(options: CircuitsOptions) {
     const { budget, evictionMinIdleMs, now, busy, onEvent } = options
     this.#options = options
+    const streamed = (circuitId: CircuitId): boolean => (this.#points.get(circuitId)?.streamedBytes ?? 0) > 0
+    this.placement = new Placement(options, this.#kept, streamed)
     this.#store = new SrsStore<LoadedCircuit>({
       load: (circuitId, run) => this.#load(circuitId, run),
       onEvent,
@@ -70,140 +59,6 @@ export class Circuits {
       loaded: (circuitId) => this.isWarm(circuitId),
       evict: async (circuitId) => void (await this.#store.evict(circuitId)),
     })
-  }
-
-  /** Loads what only a limit to the memory of GPUs needs. To be awaited before the first request. */
-  async prepare(): Promise<void> {
-    if (this.#options.gpuMemoryBytes === undefined) return
-    this.#gpuRefusal = (await import('./gpu-memory.ts')).gpuMemoryRefusal
-  }
-
-  #machine(role: DeviceRole): Machine {
-    const { budget, threads } = this.#options
-    const device = this.#infos(role)[0]?.kind
-    return { totalBytes: budget.totalBytes, threads, device }
-  }
-
-  /** Asked for at each step of each job, and the same as long as the machine is. */
-  #estimate(circuitId: CircuitId, role: DeviceRole): CircuitEstimate {
-    const machine = this.#machine(role)
-    const key = `${circuitId} ${machine.device}`
-    const known = this.#estimates.get(key) ?? estimateCircuit(circuitSize(circuitId) as CircuitSize, machine)
-    this.#estimates.set(key, known)
-    return known
-  }
-
-  #infos(role: DeviceRole): readonly DeviceInfo[] {
-    const standIn = this.#options.standIn?.()
-    return role === 'device' ? this.#options.devices() : standIn === undefined ? [] : [standIn]
-  }
-
-  /** Names of the devices that a circuit is proved on. */
-  deviceNames(circuitId: CircuitId): string {
-    const served = this.#infos(this.placement(circuitId).role)
-    return served.map(({ name }) => name).join(', ')
-  }
-
-  /**
-   * Whether a circuit goes to the devices or to their stand-in, and then what keeps it from the devices.
-   */
-  placement(circuitId: CircuitId): { readonly role: DeviceRole; readonly why?: ProverError } {
-    const why = this.#refusalOn('device', circuitId)
-    return why !== undefined && this.standsIn(circuitId) ? { role: 'standIn', why } : { role: 'device' }
-  }
-
-  /** Whether there is a stand-in that can do a circuit. */
-  standsIn(circuitId: CircuitId): boolean {
-    return this.#infos('standIn').length > 0 && this.#refusalOn('standIn', circuitId) === undefined
-  }
-
-  /** Why a circuit can never be proved here, if that is so: unknown, larger than every device, or than the whole budget. */
-  refusal(circuitId: CircuitId): ProverError | undefined {
-    const refusal = this.#refusalOn('device', circuitId)
-    return refusal !== undefined && this.standsIn(circuitId) ? undefined : refusal
-  }
-
-  #refusalOn(role: DeviceRole, circuitId: CircuitId): ProverError | undefined {
-    const size = circuitSize(circuitId)
-    if (size === undefined) {
-      return new UnsupportedProofError(`circuit ${circuitId} can't be proved by this version`, {
-        details: { field: 'registeredProof', received: circuitId },
-      })
-    }
-    const infos = this.#infos(role)
-    const none = role === 'device' && infos.length === 0 ? this.#options.noDevice?.() : undefined
-    if (none !== undefined) return none
-    const most = Math.max(0, ...infos.map(({ maxLog2Domain }) => maxLog2Domain))
-    if (size.log2Domain > most) {
-      const names = infos.map(({ name }) => name).join(', ')
-      const domain = `an evaluation domain of 2^${size.log2Domain}`
-      return new UnsupportedProofError(
-        `circuit ${circuitId} (${size.constraints} constraints) needs ${domain}; the devices of this machine (${names}) reach 2^${most}`,
-        { details: { device: names, expected: `at most 2^${most}`, received: `2^${size.log2Domain}` } },
-      )
-    }
-    const tooLarge = this.#gpuRefusal?.(circuitId, infos, this.#options.gpuMemoryBytes, this.#kept.keys())
-    if (tooLarge !== undefined) return tooLarge
-    const { totalBytes } = this.#options.budget
-    const bytes = neededBytes(this.#estimate(circuitId, role))
-    const keptBytes = this.keptBytes(circuitId)
-    if (bytes + keptBytes <= totalBytes) return undefined
-    const kept = keptBytes === 0 ? '' : `, of which ${keptBytes} stay reserved for what was preloaded`
-    return new BudgetExceededError(
-      `a partition of ${circuitId} needs ${bytes} bytes, parameters included; the whole budget is ${totalBytes} bytes${kept}`,
-      {
-        details: {
-          field: 'memory.totalBytes',
-          expected: `at least ${bytes + keptBytes}`,
-          received: String(totalBytes),
-        },
-      },
-    )
-  }
-
-  /** What stays reserved for preloaded circuits, and so can never be had by others. */
-  keptBytes(but?: CircuitId): number {
-    return [...this.#kept.keys()]
-      .filter((kept) => kept !== but)
-      .reduce((sum, kept) => sum + neededBytes(this.#estimate(kept, 'device')), 0)
-  }
-
-  /** Bytes of one partition and its circuit, wherever it may be proved, beside what is kept for preloaded ones. */
-  largestNeed(circuitId: CircuitId): number {
-    if (this.#kept.has(circuitId)) return 0
-    const needs = (['device', 'standIn'] as const)
-      .filter((role) => this.#infos(role).length > 0 && this.#refusalOn(role, circuitId) === undefined)
-      .map((role) => neededBytes(this.#estimate(circuitId, role)))
-    return Math.max(0, ...needs)
-  }
-
-  /** Whether the devices of a role check a witness that they take over: GPUs do so in milliseconds. */
-  checksWitness(role: DeviceRole): boolean {
-    const infos = this.#infos(role)
-    return infos.length > 0 && infos.every(({ kind }) => kind === 'webgpu')
-  }
-
-  /**
-   * What a circuit needs.
-   * @throws {UnsupportedProofError}, {BudgetExceededError} it can never be proved here
-   */
-  require(circuitId: CircuitId): CircuitEstimate {
-    const refusal = this.refusal(circuitId)
-    if (refusal !== undefined) throw refusal
-    return this.#estimate(circuitId, this.placement(circuitId).role)
-  }
-
-  /** Which devices can do a circuit, and what of one a partition takes. On the stand-in each has the device to itself. */
-  deviceTerms(circuitId: CircuitId, role: DeviceRole): Pick<ClaimKind, 'circuitId' | 'log2Domain' | 'room'> {
-    const size = circuitSize(circuitId)
-    if (size === undefined) return { circuitId, log2Domain: 0 }
-    const { log2Domain } = size
-    if (role === 'standIn') return { circuitId, log2Domain }
-    const machine = this.#machine('device')
-    // Until a device has told what it had to leave out, what it was asked to keep counts as kept.
-    const streamed =
-      (this.#points.get(circuitId)?.streamedBytes ?? 0) > 0 || !this.#estimate(circuitId, 'device').keepPoints
-    return { circuitId, log2Domain, room: deviceRoom(size, machine, streamed) }
   }
 
   /**
@@ -220,7 +75,7 @@ export class Circuits {
   }
 
   use(circuitId: CircuitId, rank: () => number): CircuitUse {
-    const estimate = this.require(circuitId)
+    const estimate = this.placement.require(circuitId)
     const resident = this.#residency.use(circuitId, estimate.residentBytes, rank)
     return new PartitionUse(
       estimate,
@@ -236,7 +91,7 @@ export class Circuits {
    * stays on the device.
    */
   useStandIn(circuitId: CircuitId): CircuitUse {
-    const estimate = this.estimateStandIn(circuitId)
+    const estimate = this.placement.estimateStandIn(circuitId)
     return {
       neededBytes: () => neededBytes(estimate),
       granted: () => {},
@@ -252,13 +107,9 @@ export class Circuits {
   /** Whether a partition would get its memory now, without anything being given up for it. */
   fitsNow(circuitId: CircuitId): boolean {
     const { budget } = this.#options
-    using use = this.placement(circuitId).role === 'device' ? this.use(circuitId, () => 0) : this.useStandIn(circuitId)
+    using use =
+      this.placement.of(circuitId).role === 'device' ? this.use(circuitId, () => 0) : this.useStandIn(circuitId)
     return budget.waiting === 0 && use.neededBytes() <= budget.availableBytes
-  }
-
-  /** What a partition needs on the stand-in. */
-  estimateStandIn(circuitId: CircuitId): CircuitEstimate {
-    return this.#estimate(circuitId, 'standIn')
   }
 
   /**
@@ -267,13 +118,13 @@ export class Circuits {
    */
   async preload(circuitId: CircuitId, admitKept: (() => void) | undefined, run: ReadRun): Promise<ParametersLocation> {
     const { budget } = this.#options
-    const estimate = this.require(circuitId)
+    const estimate = this.placement.require(circuitId)
     const isToKeep = (): boolean => admitKept !== undefined && !this.#kept.has(circuitId)
     using resident = this.#residency.use(circuitId, estimate.residentBytes, () => 0)
     // Who asks for the same waits for less once the other has kept it, and who finds no room beside what others keep, for nothing.
     using memory = await budget.reserve(() => (isToKeep() ? partitionBytes(estimate) : 0) + resident.missingBytes(), {
       signal: run.signal,
-      hopeless: () => this.refusal(circuitId),
+      hopeless: () => this.placement.refusal(circuitId),
       onGrant: (granted) => resident.settle(granted),
     })
     const lease = await this.#store.acquire(circuitId, run)
@@ -346,12 +197,6 @@ export class Circuits {
     }
   }
 
-  /** Bytes of a circuit's kept points in the host's memory; 0 if they are elsewhere. */
-  pointBytes(circuitId: CircuitId): number {
-    const size = circuitSize(circuitId)
-    return size === undefined ? 0 : this.#estimate(circuitId, 'device').pointBytes
-  }
-
   /** Where GPUs have a circuit's points; absent for devices that have no memory of their own. */
   residency(circuitId: CircuitId): PointResidency | undefined {
     return this.#points.get(circuitId)
@@ -364,7 +209,7 @@ export class Circuits {
 
   /** What devices are told of a circuit. */
   deviceCircuit(circuitId: CircuitId, parameters: ParametersLocation): DeviceCircuit {
-    const { keepPoints } = this.require(circuitId)
+    const { keepPoints } = this.placement.require(circuitId)
     const secrets = this.#secrets.get(circuitId)
     return { circuitId, parameters, secrets, keepPoints, setAside: this.#kept.has(circuitId) }
   }
@@ -392,7 +237,7 @@ export class Circuits {
 
   async #load(circuitId: CircuitId, run: ReadRun): Promise<LoadedCircuit> {
     const location = await this.#locate(circuitId)
-    const { residentBytes } = this.require(circuitId)
+    const { residentBytes } = this.placement.require(circuitId)
     const circuit = this.deviceCircuit(circuitId, location)
     const release = async (): Promise<void> => {
       this.#points.delete(circuitId)

@@ -50,7 +50,7 @@ export async function provePartition(
       const again = anew || (error instanceof MemoryTaken && attempt < MAX_ATTEMPTS)
       const fault = error instanceof MemoryTaken ? error.cause : error
       const fallsBack = role === 'device' && ProverError.is(fault) && FAULTS_OF_DEVICES.has(fault.code)
-      if (job.signal.aborted || !(again || (fallsBack && circuits.standsIn(job.circuitId)))) throw fault
+      if (job.signal.aborted || !(again || (fallsBack && circuits.placement.standsIn(job.circuitId)))) throw fault
       // It comes back to the start, in its old place: what its turn held is free by now.
       if (partition.state !== 'pending') partition.move('pending')
       partition.synthesisShare = 0
@@ -67,11 +67,12 @@ export async function provePartition(
 function firstRole(steps: PartitionSteps, partition: Partition): DeviceRole {
   const { circuits, pool } = steps
   const { circuitId } = partition.job
-  const { role, why } = circuits.placement(circuitId)
+  const { role, why } = circuits.placement.of(circuitId)
   if (role === 'standIn' && why !== undefined) steps.fellBack(partition, why)
   // The only device made a wrong proof of it: another kind of hardware tells whether that was the device's fault.
   const { doubt } = partition
-  if (role !== 'device' || doubt === undefined || pool.serving > 1 || !circuits.standsIn(circuitId)) return role
+  if (role !== 'device' || doubt === undefined || pool.serving > 1 || !circuits.placement.standsIn(circuitId))
+    return role
   steps.fellBack(partition, doubt)
   return 'standIn'
 }
@@ -116,7 +117,7 @@ function synthesizedBy(
   role: DeviceRole,
   input: PartitionInput,
 ): PartitionInput {
-  return suspicion === undefined && circuits.checksWitness(role) ? leftToDevice(input) : input
+  return suspicion === undefined && circuits.placement.checksWitness(role) ? leftToDevice(input) : input
 }
 
 /**
@@ -147,7 +148,7 @@ async function reserve(steps: PartitionSteps, partition: Partition, role: Device
       partition,
       bytes: use.neededBytes,
       signal: job.signal,
-      hopeless: () => circuits.refusal(job.circuitId),
+      hopeless: () => circuits.placement.refusal(job.circuitId),
       onWait: () => {
         waited = true
         steps.memory(partition, 'waiting', use.neededBytes())

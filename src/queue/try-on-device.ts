@@ -108,7 +108,10 @@ export async function tryOnDevice(
     const recalled = device.recall.aborted
     const unsatisfied = witness.unchecked && isUnsatisfied(interrupted)
     const again =
-      recalled || unsatisfied || isPassing(interrupted) || (role === 'device' && steps.circuits.standsIn(circuitId))
+      recalled ||
+      unsatisfied ||
+      isPassing(interrupted) ||
+      (role === 'device' && steps.circuits.placement.standsIn(circuitId))
     if (working && again) partition.move('synth_done')
     const exhausted = ProverError.is(interrupted) && interrupted.code === 'ERR_GPU_OUT_OF_MEMORY'
     if (exhausted) device.outOfMemory()
@@ -158,6 +161,6 @@ function witnessWaits(steps: PartitionSteps, { inputs, bits, wide }: CompactWitn
 /** In the order in which partitions are synthesized. */
 function claimOf({ circuits }: PartitionSteps, { job, index, avoid, alone }: Partition, role: DeviceRole): Claim {
   const order = [job.deadlineMs ?? Number.MAX_SAFE_INTEGER, job.arrival, index]
-  const terms = circuits.deviceTerms(job.circuitId, role)
+  const terms = circuits.placement.deviceTerms(job.circuitId, role)
   return { occupant: { jobId: job.id, partition: index }, rank: () => job.rank, order, avoid, alone, ...terms }
 }
