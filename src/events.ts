@@ -25,6 +25,7 @@ export interface ProofTimings {
   readonly totalMs: number
 }
 
+/** A finished proof. */
 export interface ProofResult<K extends ProofKind = ProofKind> {
   readonly jobId: string
   readonly kind: K
@@ -39,6 +40,7 @@ export interface ProofResult<K extends ProofKind = ProofKind> {
   readonly timings: ProofTimings
 }
 
+/** Names a job in events and in the status. */
 export interface JobRef {
   readonly id: string
   readonly kind: ProofKind
@@ -49,6 +51,7 @@ export interface JobRef {
 /** Same words as cuzk's status page, so one dashboard reads both. */
 export type PartitionState = 'pending' | 'synthesizing' | 'synth_done' | 'gpu' | 'done' | 'failed'
 
+/** How far a job is. */
 export interface JobProgress {
   readonly job: JobRef
   /** 0 to 1, never falling, also inside a phase. */
@@ -151,6 +154,7 @@ export interface EngineEvents {
   error: (error: Error) => void
 }
 
+/** Names of events. */
 export type EventName = keyof EngineEvents
 
 /** Events of one job: their channel is `wgzk:job:NAME`, that of the others `wgzk:engine:NAME`. */
@@ -273,6 +277,7 @@ function requireFunction(listener: unknown): void {
   })
 }
 
+/** Whether a value is a promise, of whatever make. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }

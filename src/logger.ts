@@ -1,10 +1,12 @@
 /** The subset of pino's interface that the engine calls; a pino instance is assignable as it is. */
 
+/** Writes one line: pino's order of arguments. */
 export interface LogFn {
   (fields: object, message?: string): void
   (message: string): void
 }
 
+/** Where log lines go. */
 export interface Logger {
   trace: LogFn
   debug: LogFn

@@ -24,6 +24,7 @@ export interface SynthesisOptions {
   lookahead?: number | undefined
 }
 
+/** Picks an adapter. */
 export interface GpuSelector {
   /** Substring of the adapter's device name. */
   adapter?: string | undefined

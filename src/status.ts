@@ -8,6 +8,7 @@ import type { PartitionState } from './events.ts'
 import type { EndedJobs, JobStatus } from './queue/job-status.ts'
 import type { SrsEntryStatus } from './srs/srs-store.ts'
 
+/** What an engine has in hand. Plain data: it survives JSON, but for dates. */
 export interface EngineStatus {
   readonly state: 'starting' | 'running' | 'closing' | 'closed'
   readonly uptimeMs: number

@@ -4,6 +4,7 @@ import { InvalidOptionsError } from '../errors.ts'
 
 const GIB = 2 ** 30
 
+/** The memory that this process could have. */
 export interface MachineMemory {
   /** Physical memory, bytes. */
   readonly ramBytes: number
@@ -11,6 +12,7 @@ export interface MachineMemory {
   readonly cgroupBytes?: number
 }
 
+/** Looks at the machine. Reads a file of the control group where there is one. */
 export function machineMemory(): MachineMemory {
   const ramBytes = totalmem()
   // libuv reads both versions of control groups; 0 stands for "unknown" and a huge number for "no limit".

@@ -7,6 +7,7 @@ import { porepGeometry } from '../synthesis/porep/porep-geometry.ts'
 import { snapGeometry } from '../synthesis/snap/snap-geometry.ts'
 import type { CircuitSize } from './circuit-sizes.ts'
 
+/** About how long a circuit takes on a device, in ms. */
 export interface TimeEstimate {
   /** Of one proof; of a WindowPoSt each partition is a proof of its own for its deadline. */
   readonly partitions: number

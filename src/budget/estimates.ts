@@ -54,6 +54,7 @@ export interface CircuitEstimate {
   readonly keepPoints: boolean
 }
 
+/** Bytes that a circuit and one of its partitions take of the host's memory, term by term. */
 export function estimateCircuit(size: CircuitSize, machine: Machine): CircuitEstimate {
   if (machine.device === 'webgpu') return estimateOnGpu(size)
   const kept = estimate(size, machine, true)

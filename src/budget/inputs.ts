@@ -27,6 +27,7 @@ export interface InputBytes {
   readonly reading: number
 }
 
+/** The reservations of jobs for their inputs, and who may still come. */
 export class Inputs {
   readonly #options: InputsOptions
   readonly #admitted = new Set<Input>()

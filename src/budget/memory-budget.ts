@@ -48,6 +48,7 @@ interface Waiter {
 /** Makes caches give memory back, at once or later, by releasing it. */
 export type Reclaim = (neededBytes: number, rank: number) => void
 
+/** The one number of bytes that everything is reserved from, and who waits for some of it. */
 export class MemoryBudget {
   readonly #totalBytes: number
   #usedBytes = 0

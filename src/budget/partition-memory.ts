@@ -10,6 +10,7 @@ import type { MemoryBudget, Reservation } from './memory-budget.ts'
 /** A part that goes before the proof is there. */
 export type EarlyPart = 'synthesis' | 'sent' | 'quotient'
 
+/** One partition's reservation, in its parts. */
 export class PartitionMemory implements Disposable {
   readonly #budget: MemoryBudget
   readonly #rest: Reservation

@@ -31,6 +31,7 @@ interface Entry {
   lastRank: number
 }
 
+/** What is reserved for a circuit between jobs. */
 export interface ResidentRow {
   readonly circuitId: CircuitId
   readonly bytes: number
@@ -49,6 +50,7 @@ export interface ResidentUse extends Disposable {
   settle(memory: Reservation): void
 }
 
+/** The reservations of circuits, and which of them goes first. */
 export class Residency {
   readonly #options: ResidencyOptions
   readonly #entries = new Map<CircuitId, Entry>()

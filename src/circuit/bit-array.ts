@@ -1,12 +1,15 @@
 /** Bit arrays of variables, as 32-bit words while they are built: bit i is bit i mod 32 of word ⌊i / 32⌋. */
 import type { BitArray } from './shape.ts'
 
+/** Words that hold so many bits. */
 export const wordsFor = (bits: number): number => Math.ceil(bits / 32)
 
+/** Sets one bit. */
 export function setBit(words: Uint32Array, index: number): void {
   words[index >>> 5] = (words[index >>> 5] as number) | (1 << (index & 31))
 }
 
+/** Whether a bit is set. */
 export function testBit(words: Uint32Array, index: number): boolean {
   return (((words[index >>> 5] as number) >>> (index & 31)) & 1) === 1
 }
@@ -27,6 +30,7 @@ export function orBits(target: Uint32Array, offset: number, source: Uint32Array)
   }
 }
 
+/** How many bits are set. */
 export function countBits(words: Uint32Array): number {
   let count = 0
   for (let i = 0; i < words.length; i++) {

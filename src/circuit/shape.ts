@@ -15,17 +15,25 @@ import type { CircuitId } from './circuit-id.ts'
 /** A local variable: the kind in the top two bits, its number in the other thirty. An unsigned 32-bit integer. */
 export type Variable = number
 
+/** Kind of a variable of the instance's surroundings. */
 export const WIRE = 0x0000_0000
+/** Kind of an auxiliary variable of the template, or of a nested one. */
 export const AUX = 0x4000_0000
+/** Kind of a public input. */
 export const INPUT = 0x8000_0000
 /** The constant 1. As a variable of the whole circuit it is input 0. */
 export const ONE: Variable = 0xc000_0000
 
+/** Of a {@link Variable}: the bits of its kind. */
 export const KIND_MASK = 0xc000_0000
+/** Of a {@link Variable}: the bits of its number. */
 export const NUMBER_MASK = 0x3fff_ffff
 
+/** The wire of a number. */
 export const wireVariable = (index: number): Variable => index
+/** The aux variable of a number, as an unsigned integer. */
 export const auxVariable = (index: number): Variable => (AUX | index) >>> 0
+/** The public input of a number, as an unsigned integer. */
 export const inputVariable = (index: number): Variable => (INPUT | index) >>> 0
 
 /**
@@ -65,6 +73,7 @@ export interface RowMatrix {
   readonly inputsBefore: Uint32Array
 }
 
+/** In {@link RowMatrix.defines}: the row is a check, and no variable follows from it. */
 export const DEFINES_NOTHING = 0xffff_ffff
 
 /**
@@ -89,6 +98,7 @@ export interface TemplateTotals {
   readonly derived: number
 }
 
+/** A gadget, recorded once: its rows with local variables, and the templates nested in it. */
 export interface Template {
   /** Unique within a circuit: the gadget and the form of its wires, e.g. `poseidon-8` or `insert-8`. */
   readonly name: string
@@ -110,6 +120,7 @@ export type CoefficientTable = readonly bigint[]
 /** One bit a variable, least significant first within each byte, padded with zeros to a multiple of 8 bytes. */
 export type BitArray = Uint8Array
 
+/** A circuit: what of it depends on neither job nor partition. Shared by all of them, and never changed. */
 export interface CircuitShape {
   readonly circuitId: CircuitId
   readonly root: Template

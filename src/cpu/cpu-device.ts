@@ -56,6 +56,7 @@ export interface CpuDeviceOptions {
   readonly backend?: KernelBackend | undefined
 }
 
+/** The CPU as a device. Its calls reject once {@link CpuDevice.close} was called, or a thread has died. */
 export class CpuDevice implements ProvingDevice {
   readonly kind = 'cpu'
   readonly shortSum: ShortSum = shortSum

@@ -28,7 +28,9 @@ interface GroupPoint<F, P> {
   toAffine(): { x: F; y: F }
 }
 
+/** A point over Fq. */
 export interface G1Point extends GroupPoint<bigint, G1Point> {}
+/** A point over Fq2, on the twist. */
 export interface G2Point extends GroupPoint<Fq2, G2Point> {}
 
 interface PointGroup<F, P> {
@@ -39,7 +41,9 @@ interface PointGroup<F, P> {
   fromAffine(point: { x: F; y: F }): P
 }
 
+/** The group G1 of BLS12-381, of order r. */
 export const G1: PointGroup<bigint, G1Point> = bls12_381.G1.Point as unknown as PointGroup<bigint, G1Point>
+/** The group G2 of BLS12-381, of order r. */
 export const G2: PointGroup<Fq2, G2Point> = bls12_381.G2.Point as unknown as PointGroup<Fq2, G2Point>
 
 /** Modulus p of Fq. */

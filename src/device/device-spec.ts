@@ -56,6 +56,7 @@ export interface DeviceInfo {
   readonly tuning?: TuningInUse
 }
 
+/** A GPU as its driver names it. */
 export interface AdapterDetails {
   readonly vendor: string
   readonly architecture: string

@@ -43,6 +43,7 @@ interface Waiter {
   readonly reject: (reason: unknown) => void
 }
 
+/** The devices of an engine: starts them, hands them out, and starts them again when they die. */
 export class GpuPool {
   readonly #devices: PooledDevice[]
   readonly #standIn: StandInSlot | undefined

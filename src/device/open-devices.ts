@@ -8,6 +8,7 @@ import type { WebGpuDeviceSpec } from './device-spec.ts'
 import type { DeviceSlot, StandInSlot } from './gpu-pool.ts'
 import { environmentOfCard } from './identical-cards.ts'
 
+/** Which devices an engine is to open, and why no others. */
 export interface DevicePlan {
   readonly slots: readonly DeviceSlot[]
   /** The CPU device, for what the GPUs can't do. Started when it is needed first. */
@@ -20,6 +21,7 @@ export interface DevicePlan {
 
 type DeviceOptions = Pick<ResolvedOptions, 'gpu' | 'cpu'>
 
+/** What the CPU device is called before it was started. */
 export const CPU_NAME = 'CPU (WebAssembly)'
 
 /**

@@ -18,20 +18,24 @@ export function frReduce(x: bigint): bigint {
   return remainder < 0n ? remainder + FR_MODULUS : remainder
 }
 
+/** a + b. */
 export function frAdd(a: bigint, b: bigint): bigint {
   const sum = a + b
   return sum >= FR_MODULUS ? sum - FR_MODULUS : sum
 }
 
+/** a − b. */
 export function frSub(a: bigint, b: bigint): bigint {
   const difference = a - b
   return difference < 0n ? difference + FR_MODULUS : difference
 }
 
+/** −a. */
 export function frNeg(a: bigint): bigint {
   return a === 0n ? 0n : FR_MODULUS - a
 }
 
+/** a · b. */
 export function frMul(a: bigint, b: bigint): bigint {
   return (a * b) % FR_MODULUS
 }

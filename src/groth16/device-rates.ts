@@ -39,11 +39,13 @@ export interface DeviceRates {
   readonly scatter: number
 }
 
+/** A figure for each curve group. */
 export interface PerGroup {
   readonly g1: number
   readonly g2: number
 }
 
+/** What is measured. */
 export interface MeasureOptions {
   /**
    * The evaluation domain to measure, as log2; at most what the device serves. Larger ones until a sum takes long

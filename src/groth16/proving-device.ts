@@ -105,6 +105,10 @@ export interface MemoryPlan {
   readonly setup?: { readonly mostBytes: number; readonly heldBytes: number }
 }
 
+/**
+ * What proves partitions. Shapes, points and assignments are handles of the device that made them, and are released by
+ * who asked for them.
+ */
 export interface ProvingDevice {
   readonly kind: 'cpu' | 'webgpu'
   /** For logs, status and errors, e.g. the adapter's name. */

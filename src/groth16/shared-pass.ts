@@ -48,6 +48,7 @@ interface Rider {
 /** Thrown at a pass that nobody needs the rest of. */
 const OVER = Symbol('nobody needs more of this round')
 
+/** One pass over the points for all batches of a circuit, which join and leave it at any range. */
 export class SharedPass {
   readonly #points: PointSource
   /** Places that were not used yet. */

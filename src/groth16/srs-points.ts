@@ -9,6 +9,7 @@ import type { SrsSource } from '../params/srs-source.ts'
 import { answered } from '../params/waiting.ts'
 import type { DevicePoints, ProvingDevice, Run } from './proving-device.ts'
 
+/** How points are held. */
 export interface SrsPointsOptions {
   /** Keep points on the device after the first pass: all of them, or those of some queries. */
   readonly keep: boolean | ReadonlySet<Query>
@@ -25,6 +26,7 @@ interface Held {
   readonly shared: boolean
 }
 
+/** The points of a circuit's parameters on one device, range by range: kept there, or loaded anew in each pass. */
 export class SrsPoints {
   readonly ranges: readonly PointRange[]
   readonly #device: ProvingDevice

@@ -25,6 +25,7 @@ import { decodeProof, PROOF_BYTES } from './proof.ts'
 
 const WEIGHT_BYTES = 16
 
+/** With what a proof is verified. */
 export interface VerifyOptions {
   /** How sums in G1 are made. @default bigint arithmetic: slow for a key of thousands of inputs */
   readonly multiexp?: G1Multiexp | undefined

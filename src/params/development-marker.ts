@@ -21,6 +21,7 @@ export interface DevelopmentMarker {
   readonly created: string
 }
 
+/** The marker of a set-up that has just ended. */
 export function makeMarker(marker: Omit<DevelopmentMarker, 'format' | 'warning'>): DevelopmentMarker {
   return {
     format: FORMAT,

@@ -17,6 +17,7 @@ import { answered, closeFile, orAborted } from './waiting.ts'
 /** Bytes hashed at once, twice as many are held: about 4 ms of the calling thread. */
 const CHUNK_BYTES = 4 * 2 ** 20
 
+/** Digest of bytes at hand. */
 export function bytesDigest(bytes: Uint8Array): string {
   return createHash('blake2b512').update(bytes).digest('hex').slice(0, 32)
 }

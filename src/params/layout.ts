@@ -5,7 +5,9 @@
  */
 import type { CircuitShape } from '../circuit/shape.ts'
 
+/** An uncompressed point of G1. */
 export const G1_BYTES = 96
+/** An uncompressed point of G2. */
 export const G2_BYTES = 192
 
 /** The point queries of the SRS. `b_g1` and `b_g2` take the same scalars. */
@@ -14,6 +16,7 @@ export type Query = 'h' | 'l' | 'a' | 'b_g1' | 'b_g2'
 /** Which curve group the points of a query are in. */
 export const QUERY_GROUP: Readonly<Record<Query, 'g1' | 'g2'>> = { h: 'g1', l: 'g1', a: 'g1', b_g1: 'g1', b_g2: 'g2' }
 
+/** All of them, in the order of the file. */
 export const QUERIES: readonly Query[] = ['h', 'l', 'a', 'b_g1', 'b_g2']
 
 /** Consecutive points of one query. */
@@ -36,6 +39,7 @@ export interface ParamsLayout {
 /** alpha_g1, beta_g1, beta_g2, gamma_g2, delta_g1, delta_g2 and the length of ic. */
 const VK_FIXED_BYTES = 3 * G1_BYTES + 3 * G2_BYTES + 4
 
+/** The layout of a circuit's file: how many points each query has, and where. */
 export function paramsLayout(shape: Pick<CircuitShape, 'inputs' | 'aux' | 'log2Domain' | 'density'>): ParamsLayout {
   const points: Record<Query, number> = {
     h: 2 ** shape.log2Domain - 1,

@@ -1,6 +1,7 @@
 /** Where the points of an SRS come from: a file, or a device that made them. */
 import type { ParamsLayout, Query } from './layout.ts'
 
+/** Reads points of one circuit's parameters. */
 export interface SrsSource {
   readonly layout: ParamsLayout
   /** For errors: the path of the file, or what made the points. */

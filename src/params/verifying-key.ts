@@ -14,6 +14,7 @@ import { G1_BYTES, G2_BYTES } from './layout.ts'
 /** Bytes before the first point of ic. */
 export const VK_HEADER_BYTES: number = 3 * G1_BYTES + 3 * G2_BYTES + 4
 
+/** What proofs of a circuit are verified against. Its points were checked when it was parsed. */
 export interface VerifyingKey {
   readonly alphaG1: G1Point
   readonly betaG1: G1Point

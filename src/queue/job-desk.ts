@@ -32,6 +32,7 @@ export interface JobDeskOptions {
   readonly onSettled: () => void
 }
 
+/** The jobs in hand. */
 export class JobDesk {
   readonly rates: Rates = new Rates()
   readonly ended: EndedJobs = new EndedJobs()

@@ -5,6 +5,7 @@ import type { JobRef, PartitionState } from '../events.ts'
 import type { Priority } from '../request/proof-request.ts'
 import type { Job, JobState } from './job.ts'
 
+/** A job as the status shows it. */
 export interface JobStatus {
   readonly job: JobRef
   readonly state: JobState

@@ -35,11 +35,13 @@ const PARTITION_TRANSITIONS: Readonly<Record<PartitionState, readonly PartitionS
   failed: [],
 }
 
+/** What tells the time: another one in tests. */
 export interface Clock {
   /** Monotonic, ms. */
   now(): number
 }
 
+/** The process' own. */
 export const SYSTEM_CLOCK: Clock = { now: () => performance.now() }
 
 export interface JobInput {
@@ -108,6 +110,7 @@ export class Partition {
   }
 }
 
+/** One proof that was asked for, its partitions, and how far they are. */
 export class Job implements Placed {
   readonly id: string
   readonly ref: JobRef

@@ -7,6 +7,7 @@ import type { Synthesizer } from '../synthesis/synthesis-pool.ts'
 import type { Partition } from './job.ts'
 import type { SynthesisScheduler } from './synthesis-scheduler.ts'
 
+/** The parts of the engine that a partition passes through. */
 export interface PartitionSteps {
   readonly scheduler: SynthesisScheduler
   readonly circuits: Circuits

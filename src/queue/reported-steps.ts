@@ -34,6 +34,7 @@ const STALLS: Readonly<Record<StallPhase, string>> = {
   verification: 'a verification worker hangs',
 }
 
+/** The steps, with what they tell going to events and log. */
 export function reportedSteps(sources: StepSources): PartitionSteps {
   const { scheduler, circuits, synthesizer, budget, events, logger, pool, desk, stallMs, fallback, witnesses } = sources
   /** Work that was given up may go on for a while after its job's outcome: of that nothing is told. */

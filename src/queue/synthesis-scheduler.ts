@@ -58,6 +58,7 @@ export interface SchedulerOptions {
 
 type Lane = 'synthesizing' | 'waiting'
 
+/** Partitions that wait for their synthesis, and those that have begun it. */
 export class SynthesisScheduler {
   readonly #options: SchedulerOptions
   readonly #entries: ServiceOrder<Entry>

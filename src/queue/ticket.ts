@@ -12,11 +12,13 @@ export type Outcome =
   | { readonly kind: 'failed'; readonly error: unknown }
   | { readonly kind: 'cancelled'; readonly reason: unknown }
 
+/** What one caller wants of the wait. */
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((progress: JobProgress) => void) | undefined
 }
 
+/** A job together with those who wait for it. */
 export class Ticket {
   readonly job: Job
   /** Digest of what is asked for: two requests with the same id must agree in it. */

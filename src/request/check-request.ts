@@ -6,6 +6,7 @@ import { fingerprintSteps } from './statement.ts'
 import { inTurns, type Steps } from './steps.ts'
 import { type ValidatedRequest, validationSteps } from './validate.ts'
 
+/** A request whose form is right. */
 export interface CheckedRequest {
   readonly request: ValidatedRequest
   /** Digest of what is asked for; empty without a `requestId`, since nothing is compared then. */

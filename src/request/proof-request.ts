@@ -4,6 +4,7 @@ import type { CircuitId, ProofKind, SectorSizeName as Size } from '../circuit/ci
 /** Which of the waiting jobs is next. */
 export type Priority = 'low' | 'normal' | 'high' | 'critical'
 
+/** All of them, ascending. */
 export const PRIORITIES: readonly Priority[] = ['low', 'normal', 'high', 'critical']
 
 export type RegisteredSealProof =
@@ -103,6 +104,7 @@ export interface WinningPostRequest extends ProofRequestBase {
   readonly vanillaProofs: readonly Uint8Array[]
 }
 
+/** What `prove` takes. */
 export type ProofRequest = PorepC2Request | SnapUpdateRequest | WindowPostRequest | WinningPostRequest
 
 /** The public data of a request, without vanilla proofs: enough to verify. */

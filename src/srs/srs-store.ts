@@ -17,6 +17,7 @@ export interface SrsResource {
   release(): void | Promise<void>
 }
 
+/** The parameters of a circuit were asked for, are there, or were given up. */
 export interface SrsStoreEvent {
   readonly circuitId: CircuitId
   readonly state: 'loading' | 'loaded' | 'evicted'
@@ -38,6 +39,7 @@ export interface SrsLease<R extends SrsResource> {
   release(): void
 }
 
+/** Parameters that are loaded. */
 export interface SrsEntryStatus {
   readonly circuitId: CircuitId
   readonly bytes: number
@@ -56,6 +58,9 @@ interface Entry<R> {
   lastUsed: number
 }
 
+/**
+ * Loaded parameters by circuit: loaded once for all who want them, and dropped when nobody does and memory is wanted.
+ */
 export class SrsStore<R extends SrsResource> {
   readonly #options: SrsStoreOptions<R>
   readonly #entries = new Map<CircuitId, Entry<R>>()

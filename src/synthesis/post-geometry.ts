@@ -13,6 +13,7 @@ import { sectorNodes, upperLevels } from '../circuit/sector-tree.ts'
 /** Arity of every level of a TreeR path, from the leaf upward. */
 export type PathArity = 2 | 8
 
+/** Sizes of a PoSt circuit: its sectors, their trees, their challenges. */
 export interface PostGeometry {
   readonly circuitId: CircuitId
   /** Leaves of a sector's tree, a power of two: 2^nodeBits. */

@@ -4,6 +4,7 @@ import { type ChallengeRule, deriveChallenges } from './post-challenges.ts'
 import { type PostGeometry, postGeometry } from './post-geometry.ts'
 import { type SectorLayout, sectorLayout } from './sector-scalars.ts'
 
+/** A partition of a PoSt, with the vanilla proofs of its sectors. */
 export interface PostPartition {
   readonly kind: 'window-post' | 'winning-post'
   readonly circuitId: CircuitId

@@ -78,6 +78,7 @@ const NEVER = new AbortController().signal
 
 type Call<T> = (link: WorkerLink<Functions>, options: CallOptions) => Promise<T>
 
+/** Threads that synthesize and verify, started as they are wanted; one that hangs or dies is replaced. */
 export class SynthesisPool implements Synthesizer {
   readonly #queue: PQueue
   readonly #idle: WorkerLink<Functions>[] = []

@@ -30,6 +30,7 @@ const WINDOW_CHALLENGES = 10
 /** WinningPoSt's 66 challenges to one sector are circuits of 66 sectors with one challenge each. */
 const WINNING_CHALLENGES = 66
 
+/** How many sectors and challenges a circuit has, and the arities of its trees. */
 export function postParameters(family: 'wpost' | 'winning', size: SectorSizeTag): PostParameters {
   const arities = treeArities(size)
   return family === 'wpost'

@@ -5,6 +5,7 @@ import { type SnapParameters, snapParameters } from '../../circuit/snap/snap-par
 import { type MerkleLayout, merkleLayout } from '../merkle-record.ts'
 import { listLayout, offsetOf, type RecordLayout, scalarLayout, structLayout } from '../records.ts'
 
+/** Sizes of a SnapDeals circuit, and where the parts of its vanilla proof lie. */
 export interface SnapGeometry {
   readonly circuitId: CircuitId
   readonly parameters: SnapParameters

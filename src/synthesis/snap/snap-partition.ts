@@ -11,6 +11,7 @@ export interface SnapCommitments {
   readonly commDNew: Uint8Array
 }
 
+/** What synthesis is given for one SnapDeals partition. Survives structured clone. */
 export interface SnapPartition {
   readonly kind: 'snap-update'
   readonly circuitId: CircuitId
