@@ -6,7 +6,7 @@ import { frFromBytes } from '../../src/field/fr.ts'
 import type { Blinding } from '../../src/groth16/blinding.ts'
 import { proveBatch } from '../../src/groth16/prove-batch.ts'
 import type { ProvingDevice, Run } from '../../src/groth16/proving-device.ts'
-import { SrsPoints } from '../../src/groth16/srs-points.ts'
+import { SrsPoints, type SrsPointsOptions } from '../../src/groth16/srs-points.ts'
 import type { SrsFile } from '../../src/params/srs-file.ts'
 import { takeOver } from '../../src/request/partitions.ts'
 import type { ProofRequest } from '../../src/request/proof-request.ts'
@@ -23,6 +23,8 @@ export interface ProveRequestOptions {
   readonly together?: boolean | undefined
   /** Prove the first partition before, with points that stay for the proofs that are returned: its bytes must be the same. @default false */
   readonly keep?: boolean | undefined
+  /** Take points in ranges that fit the device's memory. @default what the device would have */
+  readonly rangePoints?: SrsPointsOptions['rangePoints']
   readonly run?: Run | undefined
 }
 
@@ -34,14 +36,14 @@ export async function proveRequest(
   request: ProofRequest,
   options: ProveRequestOptions = {},
 ): Promise<Uint8Array> {
-  const { blindings, together = true, keep = false, run = idle } = options
+  const { blindings, together = true, keep = false, rangePoints, run = idle } = options
   const hasher = new WasmPoseidonHasher()
   const witnesses: CompactWitness[] = []
   for (const partition of await takeOver(validateRequest(request))) {
     witnesses.push(await checkAndSynthesize(partition, hasher, idle))
   }
   const deviceShape = await device.loadShape(shape)
-  const points = new SrsPoints(device, source, { keep })
+  const points = new SrsPoints(device, source, { keep, rangePoints })
   const prove = (first: number, count: number): Promise<Uint8Array[]> =>
     proveBatch(
       { device, shape: deviceShape, witnesses: witnesses.slice(first, first + count), points, key: source.key },

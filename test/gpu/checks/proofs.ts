@@ -10,13 +10,14 @@ import { CpuDevice } from '../../../src/cpu/cpu-device.ts'
 import { developmentFileNames } from '../../../src/params/published.ts'
 import type { ProofRequest } from '../../../src/request/proof-request.ts'
 import { WebGpuDevice } from '../../../src/webgpu/webgpu-device.ts'
+import { leastGpuBytes } from '../../../src/webgpu/working-set.ts'
 import { snapRequest, windowRequest, winning32Request, winningRequest } from '../../support/fixtures.ts'
 import { makeRecordedParameters, openParameters, sha256 } from '../../support/parameters.ts'
 import { porepRequest } from '../../support/porep.ts'
 import { proveRequest, recordedProof } from '../../support/prove.ts'
 import { removeDirectory, temporaryDirectory } from '../../support/temporary-directory.ts'
 import { vectorJson } from '../../support/vectors.ts'
-import { type Check, withShards } from '../harness.ts'
+import { type Check, withDevice, withShards } from '../harness.ts'
 
 /** Bytes that may come back from the device for one proof: sums and counters, never an assignment. */
 const MOST_DOWNLOADED = 1_000_000
@@ -56,7 +57,10 @@ const proof =
         const used = gpu.usedBytes
         const [up, down] = [gpu.uploadedBytes, gpu.downloadedBytes]
         const start = performance.now()
-        const bytes = await proveRequest(device, shape, source, request(), { blindings: recorded.blindings, keep })
+        const { blindings } = recorded
+        const rangePoints =
+          gpu.memoryBytes < Number.POSITIVE_INFINITY ? device.planMemory(shape, 0).rangePoints : undefined
+        const bytes = await proveRequest(device, shape, source, request(), { blindings, keep, rangePoints })
         const ms = performance.now() - start
         assert.equal(Buffer.from(bytes).toString('hex'), Buffer.from(recorded.proof).toString('hex'))
         assert.equal(gpu.usedBytes, used, 'every buffer is released')
@@ -73,6 +77,20 @@ const proof =
     }
   }
 
+/** The check on a device that may allocate no more than a partition of the circuit needs, points streamed in short ranges. */
+const inLeastMemory =
+  (circuitId: CircuitId, check: Check): Check =>
+  async (gpu) => {
+    const bindingBytes = Math.min(gpu.bindingBytes, 2 ** 27)
+    const { inputs, aux, log2Domain, density, root } = circuitShape(circuitId)
+    const { bits, wide } = root.totals
+    const memoryBytes = leastGpuBytes({ inputs, aux, log2Domain, density, bits, wide }, bindingBytes)
+    await withDevice(gpu, { bindingBytes, memoryBytes }, async (small) => {
+      await check(small)
+      console.log(`    ${small.peakBytes} bytes of ${memoryBytes} at most`)
+    })
+  }
+
 const WINDOW_2K = ['wpost-2k', '2KiB', 'window', '2KiB/a/proof-window.json', windowRequest] as const
 const window2k = proof(...WINDOW_2K)
 const winning2k = proof('winning-2k', '2KiB', 'winning', '2KiB/a/proof-winning.json', winningRequest)
@@ -87,6 +105,7 @@ export const longProofChecks: Record<string, Check> = {
   // Domains of 2^15 and 2^17 over four shards; assignments over three.
   'proof of wpost-2k over shards': withShards(13, window2k),
   'proof of winning-2k over shards': withShards(15, winning2k),
+  'proof of wpost-2k in the least memory': inLeastMemory('wpost-2k', window2k),
   'proof of winning-2k': winning2k,
   'proof of winning-32g': proof('winning-32g', '32GiB', 'winning', '32GiB/proof-winning.json', winning32Request, true),
 }
@@ -98,6 +117,7 @@ const snap2k = proof('snap-2k', '2KiB', 'update', '2KiB/a/proof-update.json', sn
 export const sealProofChecks: Record<string, Check> = {
   'proof of snap-2k': snap2k,
   'proof of porep-2k': porep2k,
+  'proof of porep-2k in the least memory': inLeastMemory('porep-2k', porep2k),
   'proof of snap-2k over shards': withShards(20, snap2k),
   'proof of porep-2k over shards': withShards(20, porep2k),
 }
