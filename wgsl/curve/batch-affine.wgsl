@@ -15,7 +15,7 @@ struct Params {
   blocks: u32,
   half: u32,
   operands: u32,
-  // What their number is, where a thread takes several pairs.
+  // Of denominator-products.wgsl: what their number is.
   threads: u32,
 }
 

@@ -10,12 +10,8 @@ fn denominator_products(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_wo
   let t = workgroup_number(group, groups) * workgroup_size + local;
   if (t >= params.threads) { return; }
   var product = FQ_ONE;
-  // Loaded a turn ahead, since its points can't be loaded before.
-  var upcoming = pair(t);
   for (var i = t; i < params.count; i += params.threads) {
-    let operands = upcoming;
-    upcoming = pair(i + params.threads);
-    let d = prepare(i, operands);
+    let d = prepare(i);
     prefix[i] = fq_pack(product);
     product = fq_mul(product, d);
   }

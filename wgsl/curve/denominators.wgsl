@@ -6,5 +6,5 @@ override workgroup_size: u32 = 64;
 @compute @workgroup_size(workgroup_size)
 fn denominators(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let i = workgroup_number(group, groups) * workgroup_size + local;
-  if (i < params.count) { _ = prepare(i, pair(i)); }
+  if (i < params.count) { _ = prepare(i); }
 }

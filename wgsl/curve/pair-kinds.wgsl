@@ -3,7 +3,8 @@
 @group(0) @binding(2) var<storage, read_write> kinds: array<u32>;
 @group(0) @binding(3) var<storage, read_write> denominator: array<FQPacked>;
 
-fn prepare(i: u32, operands: vec2<u32>) -> FQ {
+fn prepare(i: u32) -> FQ {
+  let operands = pair(i);
   var kind = ADD;
   var d = c_one();
   let no_right = (operands.y & NUMBER) == NONE;

@@ -10,22 +10,20 @@ override workgroup_size: u32 = 64;
 
 @compute @workgroup_size(workgroup_size)
 fn sum_y(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-  let t = workgroup_number(group, groups) * workgroup_size + local;
-  if (t >= params.threads) { return; }
-  for (var i = t; i < params.count; i += params.threads) {
-    let kind = kinds[i];
-    let operands = pair(i);
-    // Of copies and infinity, whatever is there.
-    let lambda = slope[i];
-    let x = sum_of_x[i];
-    let operand = select(operands.x, operands.y, kind == RIGHT);
-    let point = points[operand & NUMBER];
-    let product = c_mul(c_unpack(lambda), c_sub(c_unpack(point.x), c_unpack(x)));
-    let y = signed_y(point.y, operand);
-    let copied = kind > DOUBLE;
-    var sum = Point(x, c_pack(c_tidy(c_select(c_minus(product, y), y, copied))));
-    if (copied) { sum.x = point.x; }
-    if (kind == INFINITY) { sum = Point(c_infinity(), c_infinity()); }
-    sums[params.first + i] = sum;
-  }
+  let i = workgroup_number(group, groups) * workgroup_size + local;
+  if (i >= params.count) { return; }
+  let kind = kinds[i];
+  let operands = pair(i);
+  // Of copies and infinity, whatever is there.
+  let lambda = slope[i];
+  let x = sum_of_x[i];
+  let operand = select(operands.x, operands.y, kind == RIGHT);
+  let point = points[operand & NUMBER];
+  let product = c_mul(c_unpack(lambda), c_sub(c_unpack(point.x), c_unpack(x)));
+  let y = signed_y(point.y, operand);
+  let copied = kind > DOUBLE;
+  var sum = Point(x, c_pack(c_tidy(c_select(c_minus(product, y), y, copied))));
+  if (copied) { sum.x = point.x; }
+  if (kind == INFINITY) { sum = Point(c_infinity(), c_infinity()); }
+  sums[params.first + i] = sum;
 }

@@ -2,7 +2,7 @@
 @compute @workgroup_size(64)
 fn ntt_round(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let thread = workgroup_number(group, groups) * 64u + local;
-  if (thread >= params.quads) { return; }
+  if (thread >= params.threads) { return; }
   let quad = quad_of(params.first + thread);
   let distance = 1u << quad.log_distance;
   let at = quad.at;

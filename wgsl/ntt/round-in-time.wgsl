@@ -1,44 +1,43 @@
 // A round in time that is not the first of its group: one body for four products, those of b, c, d and then i (c − d). Roots are loaded before.
 @compute @workgroup_size(64)
 fn ntt_round(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-  // Several quads a thread where there are many.
-  for (var n = workgroup_number(group, groups) * 64u + local; n < params.quads; n += 64u * groups.x * groups.y) {
-    let quad = quad_of(params.first + n);
-    let distance = 1u << quad.log_distance;
-    let at = quad.at;
-    let first = element_load(at - params.base);
-    var value = load(at + distance);
-    var second = element_load(at + 2u * distance - params.base);
-    let third = element_load(at + 3u * distance - params.base);
-    var root0 = root(2u * quad.exponent);
-    var root1 = root(quad.exponent);
-    var root2 = root(3u * quad.exponent);
-    let root3 = quarter_root();
-    // Products of b and c, then b's and c + d.
-    var b = FR();
-    var sum = FR();
-    var product = FR();
-    for (var k = 0u; k < params.four; k++) {
-      product = fr_mul(value, fr_unpack(root0));
-      if (k < 2u) {
-        b = sum;
-        sum = product;
-        value = fr_unpack(second);
-        second = third;
-      } else if (k == 2u) {
-        value = fr_sub(sum, product);
-        sum = fr_plus(sum, product);
-      }
-      root0 = root1;
-      root1 = root2;
-      root2 = root3;
+  let thread = workgroup_number(group, groups) * 64u + local;
+  if (thread >= params.threads) { return; }
+  let quad = quad_of(params.first + thread);
+  let distance = 1u << quad.log_distance;
+  let at = quad.at;
+  let first = element_load(at - params.base);
+  var value = load(at + distance);
+  var second = element_load(at + 2u * distance - params.base);
+  let third = element_load(at + 3u * distance - params.base);
+  var root0 = root(2u * quad.exponent);
+  var root1 = root(quad.exponent);
+  var root2 = root(3u * quad.exponent);
+  let root3 = quarter_root();
+  // Products of b and c, then b's and c + d.
+  var b = FR();
+  var sum = FR();
+  var product = FR();
+  for (var k = 0u; k < params.four; k++) {
+    product = fr_mul(value, fr_unpack(root0));
+    if (k < 2u) {
+      b = sum;
+      sum = product;
+      value = fr_unpack(second);
+      second = third;
+    } else if (k == 2u) {
+      value = fr_sub(sum, product);
+      sum = fr_plus(sum, product);
     }
-    let a = fr_unpack(first);
-    let even = fr_plus(a, b);
-    let odd = fr_minus(a, b);
-    store(at, fr_tidy(fr_plus(even, sum)));
-    store(at + distance, fr_tidy(fr_plus(odd, product)));
-    store(at + 2u * distance, fr_tidy(fr_minus(even, sum)));
-    store(at + 3u * distance, fr_tidy(fr_minus(odd, product)));
+    root0 = root1;
+    root1 = root2;
+    root2 = root3;
   }
+  let a = fr_unpack(first);
+  let even = fr_plus(a, b);
+  let odd = fr_minus(a, b);
+  store(at, fr_tidy(fr_plus(even, sum)));
+  store(at + distance, fr_tidy(fr_plus(odd, product)));
+  store(at + 2u * distance, fr_tidy(fr_minus(even, sum)));
+  store(at + 3u * distance, fr_tidy(fr_minus(odd, product)));
 }

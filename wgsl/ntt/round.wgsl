@@ -21,9 +21,9 @@ struct RoundParams {
   round: u32,
   // 1: elements come as plain integers.
   plain: u32,
-  // Number of the first quad, how many there are, and number of the first element that is bound.
+  // Number of the first thread, how many there are, and number of the first element that is bound.
   first: u32,
-  quads: u32,
+  threads: u32,
   base: u32,
   // The small table has the powers of the root of 2^log_roots elements.
   log_roots: u32,

@@ -65,6 +65,8 @@ function roundKernels(group: Group): RoundKernels {
         field: FQ,
         multiplication: needs.some((part) => part === 'mul' || part === 'product' || group === 'g2'),
         squaring: group === 'g1' && needs.includes('sqr'),
+        // Measured: what is left for a thread's other values counts more where one product waits for much memory.
+        levels: group === 'g1' && (needs.includes('sqr') || needs.includes('conjugate')) ? 1 : 2,
       },
     ],
     parts: [
@@ -106,11 +108,6 @@ export const batchAffineKernels = (group: Group): readonly Kernel[] => [
   ...Object.values(KERNELS[group]),
 ]
 
-/** Pairs of a thread at most, of slopes and of what follows, */
-const PAIRS_PER_THREAD = 4
-/** where so many threads have work: twice what a large GPU runs at once. */
-const LEAST_THREADS = 2 ** 17
-
 /** What an addition costs, in those of G1. */
 export const ADDITION_COST: Readonly<Record<Group, number>> = { g1: 1, g2: 3 }
 
@@ -124,7 +121,6 @@ export class BatchAffine {
   readonly #group: Group
   /** Largest number of pairs in a slice. */
   readonly slicePairs: number
-  readonly #leastThreads: number
   readonly #inversion: BatchInversion
   readonly #kinds: GPUBuffer
   readonly #denominators: GPUBuffer
@@ -135,14 +131,12 @@ export class BatchAffine {
     gpu: Gpu,
     group: Group,
     slicePairs: number,
-    leastThreads: number,
     inversion: BatchInversion,
     buffers: readonly GPUBuffer[],
   ) {
     this.#gpu = gpu
     this.#group = group
     this.slicePairs = slicePairs
-    this.#leastThreads = leastThreads
     this.#inversion = inversion
     ;[this.#kinds, this.#denominators, this.#slopes, this.#spare] = buffers as [
       GPUBuffer,
@@ -152,16 +146,8 @@ export class BatchAffine {
     ]
   }
 
-  /**
-   * @param slicePairs pairs of a slice: {@link batchAffineBytes} are allocated
-   * @param leastThreads that get a pair each before one gets several
-   */
-  static async create(
-    gpu: Gpu,
-    group: Group,
-    slicePairs: number,
-    leastThreads: number = LEAST_THREADS,
-  ): Promise<BatchAffine> {
+  /** @param slicePairs pairs of a slice: {@link batchAffineBytes} are allocated */
+  static async create(gpu: Gpu, group: Group, slicePairs: number): Promise<BatchAffine> {
     await gpu.prepare(batchAffineKernels(group))
     const inversion = await BatchInversion.create(gpu, slicePairs)
     const buffers: GPUBuffer[] = []
@@ -175,7 +161,7 @@ export class BatchAffine {
       for (const buffer of buffers) gpu.release(buffer)
       throw error
     }
-    return new BatchAffine(gpu, group, slicePairs, leastThreads, inversion, buffers)
+    return new BatchAffine(gpu, group, slicePairs, inversion, buffers)
   }
 
   /**
@@ -192,24 +178,24 @@ export class BatchAffine {
     const { points, source, sums } = round
     const kernels = KERNELS[this.#group]
     const pairs = source.kind === 'list' ? source.pairs : this.#spare
-    const paramsFor = (threads: number): number[] => [count, first, 3, ...pairParams(source), threads]
-    const run = (kernel: Kernel, threads: number, ...work: GPUBuffer[]): void => {
-      commands.dispatch(kernel, { buffers: [points, pairs, ...work], params: paramsFor(threads), threads })
-    }
     const threads = this.#inversion.threads(count)
+    const params = [count, first, 3, ...pairParams(source), threads ?? 0]
+    const run = (kernel: Kernel, ...work: GPUBuffer[]): void => {
+      commands.dispatch(kernel, { buffers: [points, pairs, ...work], params, threads: count })
+    }
     const [prefix, totals] = this.#inversion.products
     if (kernels.products !== undefined && threads !== undefined && totals !== undefined) {
-      run(kernels.products, threads, this.#kinds, this.#denominators, prefix, totals)
+      const buffers = [points, pairs, this.#kinds, this.#denominators, prefix, totals]
+      commands.dispatch(kernels.products, { buffers, params, threads })
       this.#inversion.record(commands, this.#denominators, count, true)
     } else {
-      run(kernels.denominators, count, this.#kinds, this.#denominators)
+      run(kernels.denominators, this.#kinds, this.#denominators)
       this.#inversion.record(commands, this.#denominators, count)
     }
-    const few = Math.ceil(count / Math.min(PAIRS_PER_THREAD, Math.ceil(count / this.#leastThreads)))
-    run(kernels.slopes, few, this.#kinds, this.#inversion.inverses, this.#slopes)
+    run(kernels.slopes, this.#kinds, this.#inversion.inverses, this.#slopes)
     // Once the inverses are there, the denominators' place is free.
-    run(kernels.sumX, few, this.#kinds, this.#slopes, this.#denominators)
-    run(kernels.sumY, few, this.#kinds, this.#slopes, this.#denominators, sums)
+    run(kernels.sumX, this.#kinds, this.#slopes, this.#denominators)
+    run(kernels.sumY, this.#kinds, this.#slopes, this.#denominators, sums)
   }
 
   /**

@@ -21,11 +21,6 @@ import { powersKernel, powersOf } from './powers.ts'
 /** Levels of a group at most, even: 2^14 roots are 512 KiB, which caches hold. */
 const MOST_GROUP_BITS = 14
 
-/** Quads of elements of a thread at most, */
-const QUADS_PER_THREAD = 4
-/** where there are so many workgroups: twice what a large GPU runs at once. */
-const LEAST_WORKGROUPS = 2 ** 11
-
 type Direction = 'frequency' | 'time'
 
 /** Kernels for one layout: of the rounds that end a group in frequency and begin it in time, and of the others. */
@@ -169,8 +164,7 @@ export class Domain {
     const single = round + 1 === bits
     const logSpan = log2 - level - (single ? bits - 2 : round)
     const across = shards.length > 1 && logSpan > layout.log2
-    const quads = Math.ceil(2 ** (log2 - 2) / shards.length)
-    const most = Math.ceil(quads / 64)
+    const threads = Math.ceil(2 ** (log2 - 2) / shards.length)
     return shards.map((shard, k) => ({
       kernel: (across ? this.#acrossShards : WITHIN_SHARD)[direction][last ? 'last' : 'other'],
       buffers: [...(last ? this.#roots : [this.#roots[0]]), ...(across ? shards : [shard])],
@@ -180,15 +174,15 @@ export class Domain {
         bits,
         round,
         plain ? 1 : 0,
-        k * quads,
-        quads,
+        k * threads,
+        threads,
         across || shards.length === 1 ? 0 : k * 2 ** layout.log2,
         rootsLog2,
         between,
         4,
       ],
-      workgroups: last ? most : Math.min(most, Math.max(LEAST_WORKGROUPS, Math.ceil(most / QUADS_PER_THREAD))),
-      work: (4 * quads * (between + (single ? 0.5 : 1.5))) / FR_MULTIPLICATIONS,
+      workgroups: Math.ceil(threads / 64),
+      work: (4 * threads * (between + (single ? 0.5 : 1.5))) / FR_MULTIPLICATIONS,
     }))
   }
 

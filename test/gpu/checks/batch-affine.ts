@@ -14,7 +14,7 @@ async function sumsOf(
   pairs: readonly (readonly [number, number])[],
   slicePairs: number,
 ): Promise<Affine[]> {
-  const adder = await BatchAffine.create(gpu, group, slicePairs, 24)
+  const adder = await BatchAffine.create(gpu, group, slicePairs)
   const buffers = [
     await bufferOf(gpu, packPoints(points, group), 'points'),
     await bufferOf(gpu, Uint32Array.from(pairs.flat()), 'pairs'),
