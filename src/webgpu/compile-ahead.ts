@@ -1,8 +1,8 @@
 /**
  * Compiles kernels before they are needed. Two at a time is what Dawn compiles for one device, however many are asked for; a driver that
  * has not seen them before takes seconds then. Helper devices beside it compile more at once, and the driver remembers what it
- * compiled: the device gets what a helper has compiled within milliseconds. They take the longest kernels, and the device itself the short
- * ones at the other end, behind which nothing waits for long.
+ * compiled: the device gets what a helper has compiled within milliseconds. Once helpers are there the device begins no kernel itself, for
+ * what they have compiled would wait behind it.
  */
 import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -49,7 +49,7 @@ export class CompileAhead {
   #helped = false
 
   /**
-   * @param kernels what is needed first, and the longest of that first
+   * @param kernels in the order in which they are begun: what is needed first, and the longest of that first
    * @param openHelper opens another device of the same adapter; one that can't be opened is done without
    */
   constructor(
@@ -85,10 +85,10 @@ export class CompileAhead {
     { helpers = compileHelpers(), patienceMs = PATIENCE_MS, lingerMs = LINGER_MS }: CompileAheadOptions,
   ): Promise<void> {
     const first = this.#left.slice(0, LANES)
-    this.#helped = helpers > 0 && patienceMs === 0
-    const ownLanes = (): Promise<void>[] => Array.from({ length: LANES }, () => this.#lane(this.#gpu))
+    const ownLanes = (): Promise<void>[] =>
+      Array.from({ length: LANES }, () => this.#lane(() => !this.#helped, this.#gpu))
     const own = ownLanes()
-    if (this.#helped || (helpers > 0 && (await this.#isSlow(first, patienceMs)))) {
+    if (helpers > 0 && (await this.#isSlow(first, patienceMs))) {
       this.#helped = true
       await Promise.allSettled(Array.from({ length: helpers }, () => this.#help(openHelper)))
     } else {
@@ -96,6 +96,8 @@ export class CompileAhead {
       own.push(...ownLanes())
     }
     await Promise.all(own)
+    // Where no helper could be opened.
+    await Promise.all(this.#left.splice(0).map((kernel) => this.#ask(kernel)))
     await Promise.all(this.#answered.values())
     if (this.#helpers.length > 0) await delay(lingerMs, undefined, { signal: this.#over.signal }).catch(() => {})
     for (const helper of this.#helpers) await helper.close()
@@ -103,6 +105,7 @@ export class CompileAhead {
 
   /** Whether all of some kernels take longer than that. */
   async #isSlow(kernels: readonly Kernel[], patienceMs: number): Promise<boolean> {
+    if (patienceMs === 0) return true
     const patience = new AbortController()
     const slow = delay(patienceMs, true, { signal: patience.signal }).catch(() => false)
     const known = Promise.race(kernels.map((kernel) => this.#answered.get(kernel))).then(() => false)
@@ -114,19 +117,18 @@ export class CompileAhead {
   async #help(openHelper: () => Promise<Helper>): Promise<void> {
     const helper = await openHelper()
     this.#helpers.push(helper)
-    await Promise.all(Array.from({ length: LANES }, () => this.#lane(helper)))
+    await Promise.all(Array.from({ length: LANES }, () => this.#lane(() => this.#gpu.open, helper)))
   }
 
   /** Compiles one kernel after another on the device, or on a helper and then, from the driver's cache, on the device. */
-  async #lane(on: Pick<Gpu, 'prepare'>): Promise<void> {
-    const own = on === this.#gpu
-    while (own || this.#gpu.open) {
-      const kernel = own && this.#helped ? this.#left.pop() : this.#left.shift()
+  async #lane(goOn: () => boolean, on: Pick<Gpu, 'prepare'>): Promise<void> {
+    while (goOn()) {
+      const kernel = this.#left.shift()
       if (kernel === undefined) return
       // What a helper fails at the device compiles itself.
-      if (!own) await on.prepare([kernel]).catch(() => {})
+      if (on !== this.#gpu) await on.prepare([kernel]).catch(() => {})
       const asked = this.#ask(kernel)
-      if (own) await asked
+      if (on === this.#gpu) await asked
     }
   }
 

@@ -75,12 +75,9 @@ describe('kernels compiled ahead', () => {
     await ahead.ready(kernels)
     await ahead.done
     expect(opened.map(({ closed }) => closed)).toEqual([1, 1])
+    // The device began two by itself; all others were begun by one helper.
+    expect(sorted(opened.flatMap(({ asked }) => asked))).toEqual(names.slice(2))
     expect(sorted(gpu.asked)).toEqual(names)
-    // The device began with the first two; helpers took those that follow, and it went on at the other end.
-    const helped = opened.flatMap(({ asked }) => asked)
-    expect(sorted(helped).slice(0, 4)).toEqual(names.slice(2, 6))
-    expect(new Set(helped).size).toBe(helped.length)
-    expect(helped).not.toContain('kernel 8')
   })
 
   it('are given to helpers at once where the driver has seen none; these stay until they are told to go', async () => {
