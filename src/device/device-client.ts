@@ -268,12 +268,18 @@ export class WorkerDeviceClient implements DeviceClient {
     let offset = 0
     // A copy: shared memory does not cross to a process. What is sent has been written out when the call is made.
     const copy = new Uint8Array(Math.min(PART_BYTES, bytes.length))
+    // One part is written out while the process takes in the one before.
+    let before: Promise<void> = Promise.resolve()
     do {
       const part = copy.subarray(0, Math.min(PART_BYTES, bytes.length - offset))
       part.set(bytes.subarray(offset, offset + part.length))
-      await this.#link.call('receive', { id, total: bytes.length, offset, bytes: part }, { signal })
+      const sent = this.#link.call('receive', { id, total: bytes.length, offset, bytes: part }, { signal })
+      sent.catch(() => {})
+      await before
+      before = sent
       offset += part.length
     } while (offset < bytes.length)
+    await before
   }
 
   /** A device that was lost is of no use to the next call: its worker has gone before whoever used it knows. */

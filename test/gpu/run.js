@@ -4,15 +4,15 @@
  * and dispatches of two dimensions. The last line is "N passed, N failed".
  */
 import { Gpu } from '../../src/webgpu/gpu.ts'
+import { longAssignmentChecks } from './checks/assignment.ts'
 import { checks } from './checks/index.ts'
 import { longProofChecks, sealProofChecks } from './checks/proofs.ts'
 import { longSetupChecks } from './checks/setup.ts'
 
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
 const allowSoftware = process.argv.includes('--software')
-const wanted = Object.entries({ ...checks, ...longProofChecks, ...sealProofChecks, ...longSetupChecks }).filter(
-  ([name]) => names.length === 0 || names.some((part) => name.includes(part)),
-)
+const all = { ...checks, ...longAssignmentChecks, ...longProofChecks, ...sealProofChecks, ...longSetupChecks }
+const wanted = Object.entries(all).filter(([name]) => names.length === 0 || names.some((part) => name.includes(part)))
 
 let passed = 0
 let failed = 0
