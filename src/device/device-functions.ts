@@ -234,7 +234,8 @@ class DeviceHost {
     using _memory = await this.#admit(circuit, run)
     using opened = await this.#circuits.use(circuit, run)
     await opened.points.load(run)
-    await this.#device.prime?.(opened.shape)
+    // What loading took and gave up is not to hold the first batch up.
+    await this.#device.settle?.()
     return residencyOf(opened.points)
   }
 

@@ -128,8 +128,8 @@ export interface ProvingDevice {
 
   loadShape(shape: CircuitShape): Promise<DeviceShape>
 
-  /** Makes the memory that partitions of a circuit work in, before they come, where a device takes long for that. */
-  prime?(shape: DeviceShape): Promise<void>
+  /** Waits until memory that was freed is back where it came from, which takes a device with memory of its own a second for 30 GiB. */
+  settle?(): Promise<void>
 
   /**
    * Takes a witness over, fills in what is derived, and evaluates A·z and B·z.

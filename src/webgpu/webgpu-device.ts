@@ -25,7 +25,6 @@ import type { ToxicWaste } from '../params/toxic-waste.ts'
 import { orAborted } from '../params/waiting.ts'
 import { GpuAssignment } from './assignment/gpu-assignment.ts'
 import { GpuShape } from './assignment/gpu-shape.ts'
-import { primeMemory } from './assignment/prime-memory.ts'
 import { ROW_KERNELS } from './assignment/row-kernels.ts'
 import { type Calibration, calibrate } from './calibrate.ts'
 import { CompileAhead, compileHelpers } from './compile-ahead.ts'
@@ -247,8 +246,8 @@ export class WebGpuDevice implements ProvingDevice {
     return await GpuShape.load(this.gpu, shape)
   }
 
-  async prime(shape: DeviceShape): Promise<void> {
-    await primeMemory(this.gpu, ownHandle(GpuShape, shape))
+  async settle(): Promise<void> {
+    await this.gpu.returned()
   }
 
   async assign(shape: DeviceShape, witness: CompactWitness, run: Run): Promise<Assignment> {
