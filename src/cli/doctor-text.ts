@@ -1,6 +1,6 @@
 /** The doctor's report for people. */
 import type { TuningInUse } from '../device/device-spec.ts'
-import type { Trial } from '../webgpu/calibrate.ts'
+import type { Trial } from '../webgpu/tuning.ts'
 import { duration, ratesLines } from './bench-text.ts'
 import type { AdapterReport, DoctorReport } from './doctor.ts'
 import { table, wrapped } from './table.ts'

@@ -9,11 +9,10 @@ import { join } from 'node:path'
 import { cacheFolder } from '../params/cache-folder.ts'
 import { replaceFile } from '../params/replace-file.ts'
 import { answered, closeFile } from '../params/waiting.ts'
-import type { Trial } from '../webgpu/calibrate.ts'
 import { composeKernel } from '../webgpu/kernel.ts'
 import { multiexpKernels } from '../webgpu/msm/multiexp.ts'
 import type { AdapterInfo } from '../webgpu/open-gpu.ts'
-import { asTuning, type Tuning } from '../webgpu/tuning.ts'
+import { asTuning, type Trial, type Tuning } from '../webgpu/tuning.ts'
 
 /** What an adapter is tuned to, and since when. */
 export interface StoredCalibration {

@@ -1,7 +1,6 @@
 /** What a device is asked to be, and what it says of itself. All of it survives structured clone. */
 
-import type { Trial } from '../webgpu/calibrate.ts'
-import type { Tuning } from '../webgpu/tuning.ts'
+import type { Trial, Tuning } from '../webgpu/tuning.ts'
 
 /** The WebAssembly device. */
 export interface CpuDeviceSpec {

@@ -16,15 +16,15 @@ import { importKernels, importPoints } from './curve/import-points.ts'
 import type { Gpu } from './gpu.ts'
 import { multiexp, multiexpKernels } from './msm/multiexp.ts'
 import { mostPoints, windowBits } from './msm/plan.ts'
-import { BUCKET_COSTS, DEFAULT_TUNING, firstUnitOf, INVERSION_BATCHES, type Tuning, WORKGROUP_SIZES } from './tuning.ts'
-
-/** What a calibration tried: the least time of each value. */
-export interface Trial {
-  readonly what: 'workgroupSize' | 'inversionBatch' | 'window'
-  /** The first is the default. */
-  readonly tried: readonly { readonly value: number; readonly ms: number }[]
-  readonly chosen: number
-}
+import {
+  BUCKET_COSTS,
+  DEFAULT_TUNING,
+  firstUnitOf,
+  INVERSION_BATCHES,
+  type Trial,
+  type Tuning,
+  WORKGROUP_SIZES,
+} from './tuning.ts'
 
 export interface Calibration {
   readonly tuning: Tuning

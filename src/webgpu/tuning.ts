@@ -4,6 +4,7 @@
  */
 import { START } from './unit-pace.ts'
 
+/** What a GPU's kernels and plans are set to. */
 export interface Tuning {
   /** Invocations of a workgroup in the kernels of additions in G1 and of inversions. */
   readonly workgroupSize: number
@@ -13,6 +14,14 @@ export interface Tuning {
   readonly bucketCost: number
   /** Work of the first unit, in additions in G1. */
   readonly firstUnit: number
+}
+
+/** What a calibration tried: the least time of each value. */
+export interface Trial {
+  readonly what: 'workgroupSize' | 'inversionBatch' | 'window'
+  /** The first is the default. */
+  readonly tried: readonly { readonly value: number; readonly ms: number }[]
+  readonly chosen: number
 }
 
 /** The first is the default. Larger ones have fewer registers for an invocation than a multiplication needs: a third slower on an H200. */
@@ -29,6 +38,7 @@ const MOST_FIRST_UNIT = 2 ** 24
 /** Of what an adapter does at its best, in milliseconds: clocks of a card that was idle are several times lower. */
 const FIRST_UNIT_MS = 16
 
+/** Of an adapter that nobody has measured. */
 export const DEFAULT_TUNING: Tuning = {
   workgroupSize: WORKGROUP_SIZES[0] as number,
   inversionBatch: INVERSION_BATCHES[0] as number,
