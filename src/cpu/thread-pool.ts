@@ -243,12 +243,8 @@ export class ComputePool implements ThreadPool {
       })
       worker.on('exit', (code) => {
         const task = thread.current === undefined ? 'idle' : `running ${thread.current.run.task}`
-        const error = new WorkerExitedError(
-          `Compute thread ${index} of the CPU device exited (code ${code}, ${task})`,
-          {
-            cause,
-          },
-        )
+        const what = `Compute thread ${index} of the CPU device exited (code ${code}, ${task})`
+        const error = new WorkerExitedError(what, { details: { device: 'the CPU device' }, cause })
         // Either may come first: the start fails, or, once started, everything that the pool runs.
         reject(error)
         if (this.#state === 'running' && this.#threads.includes(thread)) void this.#end('failed', error)

@@ -92,7 +92,10 @@ class DeviceHost {
     },
     calibrate: async (_, run) => {
       using _busy = await this.#idleWork?.giveWay()
-      if (this.#open?.calibrate === undefined) throw new GpuUnavailableError(`${this.#device.kind} is not calibrated`)
+      if (this.#open?.calibrate === undefined) {
+        const device = this.#device.name
+        throw new GpuUnavailableError(`${device} is not calibrated`, { details: { device } })
+      }
       return await this.#open.calibrate(run)
     },
     proveBatch: async (batch, run) => {

@@ -264,7 +264,7 @@ export class PooledDevice {
     const start = {}
     const { closing } = this.#owner
     this.#latestStart = start
-    using limit = startLimit(closing)
+    using limit = startLimit(closing, this.slot.name)
     try {
       const client = await this.slot.start(limit.signal)
       // Quarantined meanwhile: what comes after that starts a device of its own.
@@ -323,11 +323,13 @@ export class PooledDevice {
 }
 
 /** Aborts when the pool closes, or when a device takes too long to start. */
-function startLimit(closing: AbortSignal): Disposable & { readonly signal: AbortSignal } {
+function startLimit(closing: AbortSignal, device: string): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController()
   const close = (): void => controller.abort(closing.reason)
   const late = (): void =>
-    controller.abort(new GpuUnavailableError(`it did not start within ${START_LIMIT_MS / 1000} s`))
+    controller.abort(
+      new GpuUnavailableError(`it did not start within ${START_LIMIT_MS / 1000} s`, { details: { device } }),
+    )
   const timer = setTimeout(late, START_LIMIT_MS)
   closing.addEventListener('abort', close, { once: true })
   if (closing.aborted) close()
