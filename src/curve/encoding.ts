@@ -65,7 +65,8 @@ function body(bytes: Uint8Array, length: number, compressed: boolean): { flags: 
   if (((flags & COMPRESSED) !== 0) !== compressed) throw new PointEncodingError('flags')
   if ((flags & INFINITY) !== 0) throw new PointEncodingError('infinity')
   if (!compressed && flags !== 0) throw new PointEncodingError('flags')
-  const copy = bytes.slice()
+  // `slice` would not copy a Buffer, and these are the caller's bytes.
+  const copy = new Uint8Array(bytes)
   copy[0] = first & ~FLAGS
   return { flags, body: copy }
 }

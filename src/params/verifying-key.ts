@@ -84,7 +84,7 @@ export function parseVerifyingKey(bytes: Uint8Array, options: ParseVerifyingKeyO
     deltaG2: g2('delta_g2'),
   }
   at = VK_HEADER_BYTES
-  const ic = bytes.slice(at)
+  const ic = new Uint8Array(bytes.subarray(at))
   const points = Array.from({ length: inputs }, (_, i) =>
     point(`ic[${i}]`, G1_BYTES, (encoded) => decodeG1(encoded, { subgroup: false })),
   )

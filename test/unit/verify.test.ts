@@ -33,6 +33,14 @@ describe('proofs of other provers', () => {
   it.each(Object.entries(VECTORS))('%s verifies', (_, { vk, proof, publicInputs }) => {
     expect(verifyProofs(prepare(vk), publicInputs, proof)).toBe(true)
   })
+
+  it('stay as they are, also in a Buffer, whose slices are no copies', () => {
+    const [proof, vk] = [Buffer.from(window3.proof), Buffer.from(window3.vk)]
+    const key = prepare(vk)
+    vk.fill(0)
+    for (const _ of [1, 2]) expect(verifyProofs(key, window3.publicInputs, proof)).toBe(true)
+    expect(new Uint8Array(proof)).toEqual(window3.proof)
+  })
 })
 
 describe('changed proofs', () => {
