@@ -103,6 +103,7 @@ async function proveOn(
     }),
     synthesize(steps, partition, synthesizedBy(steps, partition, role, input), signal),
   )
+  if (!witness.unchecked) partition.inputIsSound = true
   if (partition.suspicion !== undefined) acquit(steps, partition, partition.suspicion)
   room.turn.synthesized()
   room.memory.freed('synthesis')
@@ -110,14 +111,18 @@ async function proveOn(
   return { proof, circuit, loadMs }
 }
 
-/** What devices check is not checked here, unless one has found fault with it. */
+/**
+ * What devices check is not checked here, unless one has found fault with it, or has made a proof that does not hold: it may
+ * have been blind to a fault.
+ */
 function synthesizedBy(
   { circuits }: PartitionSteps,
-  { suspicion }: Partition,
+  { suspicion, doubt, inputIsSound }: Partition,
   role: DeviceRole,
   input: PartitionInput,
 ): PartitionInput {
-  return suspicion === undefined && circuits.placement.checksWitness(role) ? leftToDevice(input) : input
+  const doubtful = suspicion !== undefined || (doubt !== undefined && !inputIsSound)
+  return !doubtful && circuits.placement.checksWitness(role) ? leftToDevice(input) : input
 }
 
 /**
@@ -131,7 +136,6 @@ function acquit(steps: PartitionSteps, partition: Partition, suspicion: Synthesi
     'the device or the memory of this machine computes wrong'
   const doubt = new ProofInvalidError(message, { details: { partition: index }, jobId: job.id, cause: suspicion })
   partition.suspicion = undefined
-  partition.inputIsSound = true
   partition.doubt = doubt
   steps.verifyFailed(partition, 'a device found a fault in a sound input')
   steps.retry(partition, 2, doubt)

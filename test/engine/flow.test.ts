@@ -408,6 +408,21 @@ describe('a witness that a GPU finds not to satisfy the circuit', () => {
     await engine.close()
   })
 
+  test('is told of by the host also where the GPU is blind to it: before the proof that does not hold is made anew', async () => {
+    const machine = new FakeMachine({ kind: 'webgpu' })
+      .fail('prove', 1, { kind: 'wrong' })
+      .fail('prove', 2, { kind: 'wrong' })
+    const engine = await machine.engine()
+    const seen = recordEvents(engine)
+    await proverErrorOf(() => engine.prove(windowRequest()))
+    expect(machine.unchecked).toEqual([true, false])
+    machine.fail('prove', 3, { kind: 'wrong' }).fail('synthesize', 4, { kind: 'throw', error: wrongPath })
+    const error = await proverErrorOf(() => engine.prove(windowRequest()))
+    expect(error).toMatchObject({ code: 'ERR_INVALID_REQUEST', details: { sector: 9n } })
+    expect(told(seen).slice(-3)).toEqual(['verifyFailed 0', 'retry 0 2', 'failed'])
+    await engine.close()
+  })
+
   test('is checked by the host at once where the CPU proves, or a seal is proved', async () => {
     const machine = new FakeMachine()
     const engine = await machine.engine()
