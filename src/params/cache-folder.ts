@@ -1,19 +1,23 @@
 /** Where this package keeps what saves time at the next start. */
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 
 /**
  * `wgzk` below $XDG_CACHE_HOME, else below the folder that the platform has for it: `~/Library/Caches`,
  * `%LOCALAPPDATA%` or `~/.cache`.
- * @throws the system's error if there is no home
+ * @throws the system's error if there is no home, or {Error} if the environment names none: files that are kept belong
+ *   in no working directory
  */
 export function cacheFolder(
   platform: NodeJS.Platform = process.platform,
   environment: Readonly<Record<string, string | undefined>> = process.env,
+  homeOf: () => string = homedir,
 ): string {
   const { XDG_CACHE_HOME: xdg, LOCALAPPDATA: local } = environment
-  if (xdg) return join(xdg, 'wgzk')
-  if (platform === 'darwin') return join(homedir(), 'Library', 'Caches', 'wgzk')
+  // The standard has relative paths ignored.
+  if (xdg && isAbsolute(xdg)) return join(xdg, 'wgzk')
   if (platform === 'win32' && local) return join(local, 'wgzk')
-  return join(homedir(), '.cache', 'wgzk')
+  const home = homeOf()
+  if (!isAbsolute(home)) throw new Error(`no home: the environment says ${JSON.stringify(home)}`)
+  return platform === 'darwin' ? join(home, 'Library', 'Caches', 'wgzk') : join(home, '.cache', 'wgzk')
 }

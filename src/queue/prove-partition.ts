@@ -112,8 +112,8 @@ async function proveOn(
 }
 
 /**
- * What devices check is not checked here, unless one has found fault with it, or has made a proof that does not hold: it may
- * have been blind to a fault.
+ * What devices check is not checked here, unless one has found fault with it, or has made a proof that does not hold:
+ * it may have been blind to a fault.
  */
 function synthesizedBy(
   { circuits }: PartitionSteps,

@@ -140,6 +140,13 @@ test('the folder is that of the platform', () => {
   expect(cacheFolder('win32', {})).toBe(join(homedir(), '.cache', 'wgzk'))
 })
 
+test('the folder is never below the working directory', () => {
+  expect(cacheFolder('linux', { XDG_CACHE_HOME: 'here' })).toBe(join(homedir(), '.cache', 'wgzk'))
+  for (const platform of ['linux', 'darwin'] as const)
+    expect(() => cacheFolder(platform, {}, () => '')).toThrow('no home: the environment says ""')
+  expect(cacheFolder('linux', { XDG_CACHE_HOME: '/x' }, () => '')).toBe('/x/wgzk')
+})
+
 test('a tuning is within what a calibration finds', () => {
   expect(asTuning({ ...DEFAULT_TUNING, more: 1 })).toEqual(DEFAULT_TUNING)
   for (const perMs of [0, 1e-9, 20, 1_500_000, 1e12]) {
