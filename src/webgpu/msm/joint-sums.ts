@@ -62,6 +62,16 @@ function jointSumsPlan(input: PlanInput, options: PlanOptions = {}): MultiexpPla
 export const jointSumsBytes = (input: PlanInput): number => multiexpBytes(jointSumsPlan(input)) + copiesBytes(input)
 
 /**
+ * Where another window than the one that was counted suits the adapter it gets no more memory than was counted, which
+ * may be less than is allowed.
+ */
+function tunedPlan(input: PlanInput, bucketCost: number, options: PlanOptions): MultiexpPlan {
+  const counted = jointSumsPlan(input, options)
+  const tuned = jointSumsPlan({ ...input, memoryBytes: jointSumsBytes(input), bucketCost }, options)
+  return tuned.window === counted.window ? counted : tuned
+}
+
+/**
  * @param input of {@link jointInput}, for the sums in their order
  * @param sums the queries that each is over
  * @returns the sums, uncompressed big-endian
@@ -79,7 +89,7 @@ export async function jointSums(
   if (parts.length !== counts.length || parts.some((points, k) => points !== counts[k]))
     throw new RangeError(`Sums of ${parts} points were planned, not of ${counts}.`)
   const queries = sums.flat()
-  const plan = jointSumsPlan({ ...input, bucketCost: gpu.tuning.bucketCost }, options)
+  const plan = tunedPlan(input, gpu.tuning.bucketCost, options)
   const [only, ...others] = queries
   if (only !== undefined && others.length === 0)
     return await sumTile(gpu, plan, only.points, only.scalars, run, options)
@@ -88,7 +98,10 @@ export async function jointSums(
     const points = await set.allocate(count * POINT_BYTES[group], 'points of all queries')
     const scalars = await set.allocate(count * ELEMENT_BYTES, 'scalars of all queries')
     const copied = copyTerms(gpu, group, queries, points, scalars)
-    return (await Promise.all([sumTile(gpu, plan, points, { buffer: scalars, first: 0 }, run, options), copied]))[0]
+    const work = [sumTile(gpu, plan, points, { buffer: scalars, first: 0 }, run, options), copied] as const
+    // Both have stopped before what they use is released.
+    await Promise.allSettled(work)
+    return (await Promise.all(work))[0]
   } finally {
     set.release()
   }
