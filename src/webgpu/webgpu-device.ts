@@ -25,63 +25,44 @@ import type { ToxicWaste } from '../params/toxic-waste.ts'
 import { orAborted } from '../params/waiting.ts'
 import { GpuAssignment } from './assignment/gpu-assignment.ts'
 import { GpuShape } from './assignment/gpu-shape.ts'
-import { ROW_KERNELS } from './assignment/row-kernels.ts'
 import { type Calibration, calibrate } from './calibrate.ts'
 import { CompileAhead, compileHelpers } from './compile-ahead.ts'
 import { fixedBaseMultiples } from './curve/fixed-base.ts'
-import { encodedBytes, importKernels, streamPoints } from './curve/import-points.ts'
+import { encodedBytes, streamPoints } from './curve/import-points.ts'
 import { MAX_SHARDS, shardLog2 } from './elements.ts'
 import { Gpu } from './gpu.ts'
 import { type JointPlan, jointPlan, sumJointly } from './joint-queries.ts'
 import { keepBusy } from './keep-busy.ts'
-import type { Kernel } from './kernel.ts'
 import { kernelsSeen, rememberKernels } from './kernels-seen.ts'
 import { CarriedSum } from './msm/carried-sum.ts'
 import { addSums } from './msm/combine.ts'
-import { multiexp, multiexpKernels } from './msm/multiexp.ts'
-import { mostlyBits, QuerySum, querySumKernels } from './msm/query-sum.ts'
+import { multiexp } from './msm/multiexp.ts'
+import { mostlyBits, QuerySum } from './msm/query-sum.ts'
 import type { Scalars } from './msm/sort-entries.ts'
-import { QUOTIENT_KERNELS } from './ntt/quotient.ts'
-import { TRANSFORM_KERNELS } from './ntt/transform.ts'
 import type { AdapterInfo, OpenGpuOptions } from './open-gpu.ts'
-import { FQ } from './prelude/digit-field.ts'
+import { PROVING_KERNELS, SELF_TEST_KERNELS } from './proving-kernels.ts'
 import { knownAnswers, runSelfTest } from './self-test.ts'
 import { GpuSetup, type WrapPoints } from './setup/device-setup.ts'
 import { planMade } from './setup/made-plan.ts'
 import type { Tuning } from './tuning.ts'
 import { type GpuPlan, leastGpuBytes, planGpu, rangePoints } from './working-set.ts'
 
-/** Kernels over Fq2 take a driver longest, then others with a multiplication in Fq, and the permutation. */
-const compileWeight = ({ fields, parts }: Kernel): number => {
-  const [first] = fields
-  if (parts.includes('rows/poseidon.wgsl')) return 2
-  if (first?.field !== FQ) return 0
-  if (parts.some((part) => part.includes('g2'))) return 3
-  return first.multiplication === false && first.accumulation !== true ? 1 : 2
-}
-
-const longestFirst = (kernels: readonly Kernel[]): Kernel[] =>
-  [...new Set(kernels)].sort((a, b) => compileWeight(b) - compileWeight(a))
-
-/** What the self-test dispatches. */
-const SELF_TEST_KERNELS: readonly Kernel[] = longestFirst([
-  ...importKernels('g1'),
-  ...importKernels('g2'),
-  ...multiexpKernels('g1'),
-  ...multiexpKernels('g2'),
-  ...TRANSFORM_KERNELS,
-])
-
-/** Everything that proving dispatches: first what the self-test does, before which there is no proof. */
-export const PROVING_KERNELS: readonly Kernel[] = [
-  ...new Set([...SELF_TEST_KERNELS, ...longestFirst([...ROW_KERNELS, ...QUOTIENT_KERNELS, ...querySumKernels('g1')])]),
-]
-
 export interface WebGpuDeviceOptions extends OpenGpuOptions {
   /** Device memory that may be allocated. */
   readonly memoryBytes?: number | undefined
   /** What is known of the best tuning of an adapter. */
   readonly tuning?: ((info: AdapterInfo) => Promise<Tuning | undefined>) | undefined
+}
+
+async function openTuned({ tuning, ...options }: WebGpuDeviceOptions): Promise<Gpu> {
+  const gpu = await Gpu.open(options)
+  try {
+    gpu.tune((await tuning?.(gpu.info)) ?? gpu.tuning)
+    return gpu
+  } catch (error) {
+    await gpu.close()
+    throw error
+  }
 }
 
 /** Share of a query's last range that is summing it, for progress; the rest is finishing the sum. */
@@ -149,16 +130,11 @@ export class WebGpuDevice implements ProvingDevice {
     const seen = options.allowSoftware === true || (await kernelsSeen(adapter))
     const helpers = Array.from({ length: seen ? 0 : compileHelpers() }, () => Gpu.open(options))
     for (const helper of helpers) helper.catch(() => {})
-    let device: WebGpuDevice
-    try {
-      const gpu = await Gpu.open(options)
-      gpu.tune((await options.tuning?.(gpu.info)) ?? gpu.tuning)
-      device = new WebGpuDevice(gpu)
-    } catch (error) {
+    const gpu = await openTuned(options).catch(async (error: unknown) => {
       await Promise.allSettled(helpers.map((helper) => helper.then((opened) => opened.close())))
       throw error
-    }
-    const { gpu } = device
+    })
+    const device = new WebGpuDevice(gpu)
     // In the background: the first proof finds them compiled, or waits for the rest. A kernel that fails is compiled again where it is
     // needed, and fails there. A software adapter has no threads to spare.
     if (gpu.info.software) return device
@@ -297,8 +273,10 @@ export class WebGpuDevice implements ProvingDevice {
       try {
         const part: Run = { ...run, unit: (share) => run.unit((i + share) / assignments.length) }
         const range = { points: buffer, group, scalars, first, count }
-        const sum = this.#querySum(own, query, range, part)
-        sums.push((await Promise.all([sum, scalars.ready]))[0])
+        const work = [this.#querySum(own, query, range, part), scalars.ready] as const
+        // Both have stopped before the scalars are released.
+        await Promise.allSettled(work)
+        sums.push((await Promise.all(work))[0])
       } finally {
         scalars.release()
       }

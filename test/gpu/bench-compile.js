@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { CompileAhead } from '../../src/webgpu/compile-ahead.ts'
 import { Gpu } from '../../src/webgpu/gpu.ts'
-import { PROVING_KERNELS } from '../../src/webgpu/webgpu-device.ts'
+import { PROVING_KERNELS } from '../../src/webgpu/proving-kernels.ts'
 
 const allowSoftware = process.argv.includes('--software')
 const [mode, helpers] = (process.env.BENCH_COMPILE ?? '').split(' ')
