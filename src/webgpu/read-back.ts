@@ -21,6 +21,7 @@ export class ReadBackRing {
   readonly #waiters: ((buffer: GPUBuffer) => void)[] = []
   readonly #using = new Set<Promise<unknown>>()
   #made = 0
+  #released = false
 
   constructor(gpu: Gpu) {
     this.#gpu = gpu
@@ -95,13 +96,15 @@ export class ReadBackRing {
 
   #give(buffer: GPUBuffer): void {
     const waiter = this.#waiters.shift()
-    if (waiter === undefined) this.#free.push(buffer)
-    else waiter(buffer)
+    if (waiter !== undefined) waiter(buffer)
+    else if (this.#released) this.#gpu.destroy(buffer)
+    else this.#free.push(buffer)
   }
 
-  /** Destroys the ring, once nothing reads from it any more. */
+  /** Destroys the ring, once nothing reads from it any more; what is read from for longer goes when it is given back. */
   async release(): Promise<void> {
     await Promise.race([Promise.allSettled(this.#using), delay(RELEASE_LIMIT_MS, undefined, { ref: false })])
+    this.#released = true
     for (const buffer of this.#free.splice(0)) this.#gpu.destroy(buffer)
   }
 }

@@ -228,6 +228,34 @@ const ring: Check = async (gpu) => {
   assert.equal(gpu.usedBytes, used, 'every buffer is released')
 }
 
+/** Who takes a part does not answer before the ring is given up: its buffer goes once it is given back. */
+const lateTaker: Check = async (gpu) => {
+  const buffer = await gpu.allocate(512, 'bytes to read')
+  const { allocatedBytes } = gpu
+  const readBack = new ReadBackRing(gpu)
+  let answer = (): void => {}
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve
+  })
+  let taken = (): void => {}
+  const taking = new Promise<void>((resolve) => {
+    taken = resolve
+  })
+  const take = (): Promise<void> => {
+    taken()
+    return answered
+  }
+  const reading = readBack.read(buffer, 512, take, () => {})
+  await taking
+  // The ring's own timer keeps no process.
+  const alive = setInterval(() => {}, 1_000)
+  await readBack.release().finally(() => clearInterval(alive))
+  answer()
+  await reading
+  assert.equal(gpu.allocatedBytes, allocatedBytes, 'the buffer is destroyed')
+  gpu.release(buffer)
+}
+
 /** All of it: parameters made in the device's memory, a proof with them, verified with the key that was written. */
 const proof =
   (keep: boolean): Check =>
@@ -267,6 +295,7 @@ export const setupChecks: Readonly<Record<string, Check>> = {
   'set-up: points of a tiny circuit': points,
   'set-up: nothing of its secrets is left': forgotten,
   'set-up: reading back through a ring': ring,
+  'set-up: reading back for one who answers late': lateTaker,
   'set-up: memory of winning-2k': planned('winning-2k'),
   'set-up: proof with parameters that stay on the device': proof(true),
   'set-up: proof with parameters made in every pass': proof(false),
