@@ -12,6 +12,7 @@ import { Worker } from 'node:worker_threads'
 import type { ErrorObject } from '../errors.ts'
 import { fromErrorObject, toErrorObject, WorkerExitedError } from '../errors.ts'
 import type { Run } from '../groth16/proving-device.ts'
+import { orAborted } from '../params/waiting.ts'
 import { MemoryArena } from './arena.ts'
 import type { KernelBackend } from './relaxed-simd.ts'
 import { chooseBackend, kernelModuleName } from './relaxed-simd.ts'
@@ -99,6 +100,8 @@ export class ComputePool implements ThreadPool {
   #threads: Thread[] = []
   /** Those of a renewal, until they take the place of the others. */
   #fresh: Thread[] = []
+  /** Resolves when a renewal that was stopped has left nothing. */
+  #stopped: Promise<void> = Promise.resolve()
   readonly #runs: PendingRun[] = []
   readonly #onAbort = (): void => {
     for (const run of [...this.#runs]) {
@@ -188,29 +191,31 @@ export class ComputePool implements ThreadPool {
    */
   async renew(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
+    await orAborted(this.#stopped, signal)
+    if (this.#state !== 'running') throw this.#failure as Error
     if (this.#fresh.length > 0) throw new Error('the pool is being renewed already')
     const memory = newMemory(Math.max(INITIAL_PAGES, this.arena.leastPages))
     const fresh: Thread[] = []
     this.#fresh = fresh
-    const stop = (): void => {
-      for (const { worker } of fresh) void worker.terminate()
-    }
-    signal.addEventListener('abort', stop, { once: true })
+    const starts = this.#threads.map(({ scratch }, i) => this.#start(fresh, memory, scratch, i))
     try {
-      await Promise.all(this.#threads.map(({ scratch }, i) => this.#start(fresh, memory, scratch, i)))
+      await orAborted(Promise.all(starts), signal)
       signal.throwIfAborted()
       const isRoomy = this.arena.leastPages * PAGE_BYTES <= memory.buffer.byteLength
       if (this.#state !== 'running' || this.#runs.length > 0 || !isRoomy) throw new Error('the pool is in use')
       this.#fresh = this.#threads
       this.#threads = fresh
       this.arena.moveTo(memory, new Set(fresh.map(({ scratch }) => scratch)))
-    } catch (error) {
-      signal.throwIfAborted()
-      throw error
     } finally {
-      signal.removeEventListener('abort', stop)
-      await Promise.all(this.#fresh.map(({ worker }) => worker.terminate()))
-      this.#fresh = []
+      // Node 20 leaves files open if a thread is ended while it loads its modules.
+      const ended = Promise.allSettled(starts)
+        .then(() => Promise.all(this.#fresh.map(({ worker }) => worker.terminate())))
+        .then(() => {
+          this.#fresh = []
+        })
+      // What is to begin now does not wait for that.
+      if (signal.aborted) this.#stopped = ended
+      else await ended
     }
   }
 

@@ -1,4 +1,5 @@
 import { getEventListeners } from 'node:events'
+import { readdirSync, readlinkSync } from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ComputePool } from '../../src/cpu/thread-pool.ts'
 import { WorkerExitedError } from '../../src/errors.ts'
@@ -163,6 +164,30 @@ describe('ComputePool', () => {
       expect(await pool.run('square', [3], run())).toEqual([9])
       await pool.renew(never)
       expect(pool.memory).not.toBe(memory)
+    })
+
+    it('and leaves no file open of threads that were still starting when it was stopped', {
+      skip: process.platform !== 'linux',
+    }, async () => {
+      await open(2)
+      const openModules = (): string[] =>
+        readdirSync('/proc/self/fd').flatMap((fd) => {
+          try {
+            const path = readlinkSync(`/proc/self/fd/${fd}`)
+            return path.endsWith('.js') ? [path] : []
+          } catch {
+            return []
+          }
+        })
+      const before = openModules().length
+      for (let ms = 0; ms < 60; ms += 3) {
+        const stop = new AbortController()
+        setTimeout(() => stop.abort('now'), ms)
+        await pool.renew(stop.signal).catch((reason) => expect(reason).toBe('now'))
+      }
+      await pool.renew(never)
+      expect(openModules().length).toBeLessThanOrEqual(before)
+      expect(await pool.run('square', [3], run())).toEqual([9])
     })
 
     it('or ends with the pool, new threads included', async () => {
