@@ -13,6 +13,7 @@ import type { Run } from '../groth16/proving-device.ts'
 const HEARTBEAT_MS = 1_000
 
 interface Waiter {
+  readonly circuitId: CircuitId
   readonly bytes: number
   readonly urgent: boolean
   readonly grant: () => void
@@ -90,24 +91,27 @@ export class DeviceMemory {
         },
       }
     }
-    if (bytes > this.freeBytes) await this.#makeRoom(bytes, this.#batches)
+    if (bytes > this.freeBytes) await this.#makeRoom(circuitId, bytes, this.#batches)
     run.signal.throwIfAborted()
     const mustWait = bytes > this.freeBytes || (this.#waiters.length > 0 && run.urgent !== true)
     if (!mustWait || this.#batches === 0) this.#take(bytes)
     else {
-      await this.#wait(bytes, run)
+      await this.#wait(circuitId, bytes, run)
       // Circuits of the batches that it waited for may be used by nobody any more.
-      if (this.freeBytes < 0) await this.#makeRoom(0, this.#batches - 1)
+      if (this.freeBytes < 0) await this.#makeRoom(circuitId, 0, this.#batches - 1)
     }
     return this.#release(bytes, true)
   }
 
   /**
-   * What is preloaded goes only if there is no batch whose end would do.
+   * What is preloaded goes only if there is no batch whose end would do, and what the batch itself is about to use only if other circuits are
+   * not enough.
+   * @param own the batch's circuit
    * @param others batches in hand beside the one that asks
    */
-  async #makeRoom(bytes: number, others: number): Promise<void> {
-    await this.#giveIdleUp((circuitId) => !this.#setAside.has(circuitId))
+  async #makeRoom(own: CircuitId, bytes: number, others: number): Promise<void> {
+    await this.#giveIdleUp((circuitId) => circuitId !== own && !this.#setAside.has(circuitId))
+    if (bytes > this.freeBytes) await this.#giveIdleUp((circuitId) => !this.#setAside.has(circuitId))
     if (bytes > this.freeBytes && others === 0) await this.#giveIdleUp(() => true)
   }
 
@@ -116,7 +120,7 @@ export class DeviceMemory {
     this.#batches++
   }
 
-  #wait(bytes: number, run: Run): Promise<void> {
+  #wait(circuitId: CircuitId, bytes: number, run: Run): Promise<void> {
     return new Promise((resolve, reject) => {
       const alive = setInterval(() => run.unit(0), HEARTBEAT_MS)
       const left = (): void => {
@@ -125,6 +129,7 @@ export class DeviceMemory {
         this.#waiters.splice(this.#waiters.indexOf(waiter), 1)
       }
       const waiter: Waiter = {
+        circuitId,
         bytes,
         urgent: run.urgent === true,
         grant: () => {
@@ -167,7 +172,7 @@ export class DeviceMemory {
       if (first === undefined) return
       if (first.bytes > this.freeBytes && this.#batches > 0) {
         // What a circuit held that fell idle is given out when it is released.
-        void this.#makeRoom(first.bytes, this.#batches)
+        void this.#makeRoom(first.circuitId, first.bytes, this.#batches)
         return
       }
       first.grant()

@@ -187,6 +187,24 @@ describe('memory that batches share', () => {
     expect(memory.freeBytes).toBe(100)
   })
 
+  it('is made of the circuit that it is for only where others are not enough', async () => {
+    const idle = new Map<CircuitId, Disposable>()
+    const memory = new DeviceMemory(
+      () => 100,
+      async (may) => {
+        for (const [circuitId, held] of idle) if (may(circuitId) && idle.delete(circuitId)) held[Symbol.dispose]()
+      },
+    )
+    idle.set('porep-2k', memory.hold(40))
+    idle.set('snap-2k', memory.hold(30))
+    const first = await memory.admit('porep-2k', 50, runOf())
+    expect([...idle.keys()]).toEqual(['porep-2k'])
+    first[Symbol.dispose]()
+    const second = await memory.admit('porep-2k', 70, runOf())
+    expect([[...idle.keys()], memory.freeBytes]).toEqual([[], 30])
+    second[Symbol.dispose]()
+  })
+
   it('is made also of circuits that became idle while it was waited for', async () => {
     const idle: Disposable[] = []
     const memory = new DeviceMemory(
