@@ -28,6 +28,7 @@ import type {
 import { DeviceMemory } from './device-memory.ts'
 import type { DeviceInfo, DeviceSpec } from './device-spec.ts'
 import { IdleWork } from './idle-work.ts'
+import { keptPoints } from './kept-points.ts'
 import { makeParameters } from './made-parameters.ts'
 import { type OpenCircuit, OpenCircuits } from './open-circuits.ts'
 import { type OpenDevice, openDevice } from './open-device.ts'
@@ -263,16 +264,7 @@ class DeviceHost {
   #hold({ circuitId, keepPoints, parameters }: DeviceCircuit, recorded: CircuitShape): HeldMemory {
     const plan = this.#device.planMemory?.(recorded, this.#memory.setAsideBytes(circuitId), parameters.made)
     if (plan === undefined) return { keep: new Set(keepPoints ? QUERIES : []), release: () => {} }
-    const keep = new Set<Query>()
-    let bytes = plan.shapeBytes
-    for (const query of QUERIES) {
-      const kept = plan.kept[query]
-      if (!keepPoints || kept === undefined || bytes + kept > this.#memory.freeBytes) continue
-      keep.add(query)
-      bytes += kept
-    }
-    // It stays where points are made again in every pass.
-    if (keep.size < QUERIES.length) bytes += plan.setup?.heldBytes ?? 0
+    const { keep, bytes } = keptPoints(plan, keepPoints, this.#memory.freeBytes)
     const held = this.#memory.hold(bytes)
     this.#plans.set(circuitId, plan)
     return {

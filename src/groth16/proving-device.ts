@@ -97,6 +97,8 @@ export interface MemoryPlan {
   readonly shapeBytes: number
   /** At most, of a batch of one partition, beside that and beside kept points. */
   readonly workingBytes: number
+  /** On top of that, where all points were to be kept and are not: what those take that come and go. */
+  readonly passingBytes: number
   /** Points to load at once. */
   readonly rangePoints: Readonly<Record<'g1' | 'g2', number>>
   /** Queries whose points there is room to keep, with the bytes that these take. */

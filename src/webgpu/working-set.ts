@@ -42,6 +42,9 @@ export interface GpuPlan extends MemoryPlan {
 /** Fewer would make sums of hardly more than their rounds' latency. */
 const LEAST_RANGE = 2 ** 12
 
+/** Points that are not kept: of the range that is summed, and of the next one. */
+const RANGES_HELD = 2
+
 /** What a plan of a sum needs to be found, of the least that any takes: it leaves a tenth for slices. */
 const PLANNED = 1.25
 
@@ -71,7 +74,7 @@ export function leastGpuBytes(circuit: GpuCircuit, bindingBytes: number): number
   const ranges = (['g1', 'g2'] as const).map((group) => {
     const count = LEAST_RANGE
     const work = sumWorkBytes(circuit, { group, count, bindingBytes, memoryBytes: 1 })
-    return rangeBytes(group, count, 2) + Math.ceil(PLANNED * work)
+    return rangeBytes(group, count, RANGES_HELD) + Math.ceil(PLANNED * work)
   })
   return FIXED_BYTES + shapeBytes(circuit) + Math.max(assign, quotient, sums + Math.max(...ranges))
 }
@@ -101,7 +104,7 @@ function limited(circuit: GpuCircuit, bindingBytes: number, memoryBytes: number)
     const kept = plan(circuit, bindingBytes, beside.ranges, beside.bytes, QUERIES, memoryBytes)
     if (kept.shapeBytes + kept.workingBytes + totalOf(kept.kept) <= memoryBytes) return kept
   }
-  const streamed = sumsIn(circuit, bindingBytes, room - sums, 2) as SumsPlan
+  const streamed = sumsIn(circuit, bindingBytes, room - sums, RANGES_HELD) as SumsPlan
   const none = plan(circuit, bindingBytes, streamed.ranges, streamed.bytes, [], memoryBytes)
   let left = memoryBytes - none.shapeBytes - none.workingBytes
   const kept = keptBytes(circuit, streamed.ranges)
@@ -157,21 +160,27 @@ function plan(
 ): GpuPlan {
   const { assign, quotient, quotientWithValues, sums } = partitionBytes(circuit, bindingBytes)
   const { queries } = paramsLayout(circuit)
-  const held = keep.length === QUERIES.length ? 0 : 2
+  const keepsAll = keep.length === QUERIES.length
+  const held = keepsAll ? 0 : RANGES_HELD
   const ofSums = QUERIES.map((query) => {
     const group = QUERY_GROUP[query]
     const count = Math.min(queries[query].points, ranges[group])
     const work = sumBytes[group] ?? sumWorkBytes(circuit, { group, count, bindingBytes })
     return rangeBytes(group, count, held) + work
   })
+  const pointsBytes = (query: Query): number => {
+    const group = QUERY_GROUP[query]
+    return allocationBytes(Math.min(queries[query].points, ranges[group]) * POINT_BYTES[group])
+  }
   const kept = keptBytes(circuit, ranges)
   const shape = shapeBytes(circuit)
   const room = memoryBytes - FIXED_BYTES - shape - sums - totalOf(kept)
-  const joint = keep.length === QUERIES.length ? jointPlan(circuit, bindingBytes, room) : undefined
+  const joint = keepsAll ? jointPlan(circuit, bindingBytes, room) : undefined
   if (joint !== undefined) ofSums.push(jointBytes(circuit, joint))
   return {
     shapeBytes: shape,
     workingBytes: FIXED_BYTES + Math.max(assign, quotient, sums + Math.max(...ofSums)),
+    passingBytes: keepsAll ? RANGES_HELD * Math.max(...QUERIES.map((query) => pointsBytes(query))) : 0,
     keepsValues: sumBytes.g1 !== undefined && sums + Math.max(...ofSums) >= quotientWithValues,
     rangePoints: ranges,
     sumBytes,

@@ -56,6 +56,8 @@ describe('a plan', () => {
     expect(streamed.kept).toEqual({})
     const all = planGpu(size, { memoryBytes: 139 * GIB, bindingBytes })
     expect(Object.keys(all.kept)).toEqual(QUERIES)
+    // Should they not be kept after all: two ranges of 2^24 points in G1. Else they are in the working set.
+    expect([all.passingBytes, streamed.passingBytes]).toEqual([2 * 2 ** 24 * 96, 0])
     // As allocated: rounded up, by a 64th at most.
     expect(totalOf(all.kept)).toBeGreaterThanOrEqual(points)
     expect(totalOf(all.kept)).toBeLessThan(points * (1 + 1 / 32))
