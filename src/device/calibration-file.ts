@@ -40,6 +40,7 @@ const MOST_BYTES = 2 ** 16
 /** It saves little: a file system that is slower than that is not worth waiting for. */
 const LIMIT_MS = 1_000
 
+/** Of the adapter as its driver names it, with this version and the kernels as they are composed now. */
 export function calibrationKey({ name, vendor, architecture, driver }: AdapterInfo): CalibrationKey {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   const kernels = createHash('sha256')

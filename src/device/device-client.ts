@@ -37,6 +37,7 @@ export interface Batch extends DeviceCircuit {
   readonly rank?: number | undefined
 }
 
+/** What a device answers to a batch. */
 export interface BatchResult {
   /** 192 bytes a partition, not verified yet. */
   readonly proofs: readonly Uint8Array[]
@@ -89,6 +90,7 @@ export interface SentWitness extends Pick<CompactWitness, 'unchecked'> {
   readonly sent: readonly [inputs: number, bits: number, wide: number]
 }
 
+/** A batch as its worker gets it: a process has been sent its witnesses before. */
 export interface WorkerBatch extends Omit<Batch, 'witnesses'> {
   readonly witnesses: readonly (CompactWitness | SentWitness)[]
 }

@@ -15,6 +15,7 @@ export const QUARANTINE_MS = 60_000
 /** Doublings of it: at most 16 minutes, half of a proving deadline. */
 const MOST_DOUBLINGS = 4
 
+/** Counts the faults of one device, over its starts. */
 export class DeviceHealth {
   #faultsInARow = 0
   #wrongInARow = 0

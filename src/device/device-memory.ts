@@ -25,6 +25,7 @@ interface SetAside {
   givenUp: boolean
 }
 
+/** One device's memory, in bytes: what circuits and batches hold of it, and who waits for some. */
 export class DeviceMemory {
   readonly #limitBytes: () => number
   readonly #giveIdleUp: (may: (circuitId: CircuitId) => boolean) => Promise<void>

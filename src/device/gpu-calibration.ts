@@ -16,6 +16,7 @@ import type { TuningInUse } from './device-spec.ts'
 /** `off`: nothing is measured on its own, and nothing that was measured before is used. */
 const SWITCH = 'WGZK_CALIBRATION'
 
+/** The tuning of one GPU, and where it comes from. */
 export class GpuCalibration {
   readonly #off: boolean = process.env[SWITCH] === 'off'
   #key: CalibrationKey | undefined

@@ -28,6 +28,7 @@ export interface PoolOptions {
   readonly now?: (() => number) | undefined
 }
 
+/** Who is told what becomes of the devices. */
 export interface PoolObserver {
   deviceChanged(ordinal: number, state: 'ready' | 'lost' | 'excluded' | 'quarantined' | 'closed', reason?: string): void
   /** A device was started, the first time or again: it has nothing of any circuit yet. */

@@ -1,5 +1,6 @@
 /** Work for the time in which a device has nothing else to do: it begins after a while of idleness, and gives way to anything. */
 
+/** When the work is done. */
 export interface IdleWorkOptions {
   /** For how long nothing else has been done when it begins. */
   readonly idleMs: number
@@ -9,6 +10,7 @@ export interface IdleWorkOptions {
   readonly repeats?: boolean | undefined
 }
 
+/** The work of one device, begun by a timer and ended by whatever else is to be done. */
 export class IdleWork {
   readonly #work: (signal: AbortSignal) => Promise<void>
   readonly #options: IdleWorkOptions

@@ -37,6 +37,7 @@ interface Entry {
   state: 'opening' | 'open' | 'forgotten'
 }
 
+/** The circuits that one device has open, by their id. */
 export class OpenCircuits {
   readonly #open: (circuit: DeviceCircuit, run: Run) => Promise<OpenCircuit>
   readonly #entries = new Map<CircuitId, Entry>()

@@ -87,6 +87,7 @@ export interface DeviceHold extends Disposable {
   end(): void
 }
 
+/** A place in the pool: the device that is there now, its seats, and what is known of its faults. */
 export class PooledDevice {
   readonly ordinal: number
   readonly role: DeviceRole

@@ -27,6 +27,7 @@ export interface Seat {
 
 const ALONE: DeviceRoom = { share: 1, together: 1 }
 
+/** Who is on one device: who works, and who gets ready. */
 export class Seats {
   readonly #now: () => number
   /** In the order in which they came. */

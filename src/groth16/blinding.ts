@@ -23,6 +23,7 @@ export function randomScalar(): bigint {
   }
 }
 
+/** A new pair, for one proof and no other. */
 export function randomBlinding(): Blinding {
   return { r: randomScalar(), s: randomScalar() }
 }

@@ -15,6 +15,7 @@ import type { G1Point, G2Point } from '../curve/points.ts'
 /** Bytes of the proof of one partition. */
 export const PROOF_BYTES: number = 2 * G1_COMPRESSED_BYTES + G2_COMPRESSED_BYTES
 
+/** The three points that a verifier is given. */
 export interface Proof {
   readonly a: G1Point
   readonly b: G2Point

@@ -13,6 +13,7 @@ import { type Blinding, randomBlinding } from './blinding.ts'
 import type { Assignment, DeviceShape, ProvingDevice, Run } from './proving-device.ts'
 import type { PointSource } from './shared-pass.ts'
 
+/** What is proved, where, and with which parameters. */
 export interface ProveBatchInput {
   readonly device: ProvingDevice
   readonly shape: DeviceShape

@@ -13,6 +13,7 @@ export const PARAMS_STRIDE = 256
 /** Groups that are kept; with one more all of them are dropped, those of buffers that are no more included. */
 const MOST_GROUPS = 4096
 
+/** The bind groups of one device, by layout and buffers. */
 export class BindGroups {
   readonly #device: Pick<GPUDevice, 'createBindGroup'>
   readonly #numbers = new WeakMap<object, number>()

@@ -26,6 +26,7 @@ import {
   WORKGROUP_SIZES,
 } from './tuning.ts'
 
+/** What a calibration finds, and what it took. */
 export interface Calibration {
   readonly tuning: Tuning
   /** In G1, of pairs from anywhere in memory. */

@@ -68,6 +68,7 @@ type Operation =
       readonly bytes: number
     }
 
+/** Work as it is recorded, until it is submitted once. */
 export class Commands {
   readonly #gpu: CommandTarget
   readonly #label: string

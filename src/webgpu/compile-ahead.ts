@@ -24,6 +24,7 @@ const CORES_PER_HELPER = 3
 export const compileHelpers = (cores: number = availableParallelism()): number =>
   Math.max(0, Math.min(MOST_HELPERS, Math.floor(cores / CORES_PER_HELPER) - 1))
 
+/** How kernels are compiled ahead; the defaults suit a large GPU. */
 export interface CompileAheadOptions {
   /** @default what the machine's cores allow */
   readonly helpers?: number | undefined
@@ -35,6 +36,7 @@ export interface CompileAheadOptions {
 
 type Helper = Pick<Gpu, 'prepare' | 'close'>
 
+/** Has one device and its helpers compile some kernels, in the background. */
 export class CompileAhead {
   /** Resolves when the device was asked for every kernel and has answered, and no helper is left. Never rejects. */
   readonly done: Promise<void>

@@ -54,6 +54,7 @@ export function elementsBytes(gpu: Pick<Gpu, 'bindingBytes'>, count: number): nu
   )
 }
 
+/** Scalars on the device, over as many shards as bindings ask for. */
 export class Elements {
   readonly count: number
   readonly shardLog2: number

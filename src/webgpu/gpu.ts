@@ -34,6 +34,7 @@ interface GpuMemoryOption {
   readonly memoryBytes?: number | undefined
 }
 
+/** A device with its buffers, kernels and queue. */
 export class Gpu implements CommandTarget, StagingTarget {
   readonly device: GPUDevice
   readonly info: AdapterInfo

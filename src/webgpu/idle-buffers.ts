@@ -9,6 +9,7 @@ interface Idle {
   readonly since: number
 }
 
+/** Buffers that nobody uses, by kind and size. */
 export class IdleBuffers {
   /** By kind and size; of equal ones the latest is last. */
   readonly #lists = new Map<string, Idle[]>()

@@ -7,8 +7,10 @@ import { readFileSync } from 'node:fs'
 import type { DigitField } from './prelude/digit-field.ts'
 import { type FieldWgslOptions, fieldWgsl } from './prelude/field-wgsl.ts'
 
+/** What a kernel may do with a buffer. */
 export type BindingKind = 'read' | 'read_write' | 'uniform'
 
+/** A kernel as it is written down: everything that compiling it takes. */
 export interface Kernel {
   /** Unique; also the label of the module and pipeline. */
   readonly name: string

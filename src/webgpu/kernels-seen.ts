@@ -22,6 +22,7 @@ function markerOf(adapter: string): string {
   return join(cacheFolder(), `kernels-${digest.slice(0, 16)}.json`)
 }
 
+/** Whether a process of this version has had the adapter compile its kernels before. Never fails: what can't be read was not seen. */
 export async function kernelsSeen(adapter: string): Promise<boolean> {
   try {
     const file = markerOf(adapter)

@@ -10,6 +10,7 @@ export interface AdapterReport {
   readonly reason?: string
 }
 
+/** An adapter as its driver names it. */
 export interface ListedAdapter {
   readonly name: string
   /** `vulkan`, `metal`, `d3d12`, … */
@@ -20,6 +21,7 @@ export interface ListedAdapter {
   readonly copies: number
 }
 
+/** The adapters of a machine, or why there are none. */
 export interface AdapterList {
   readonly adapters: readonly ListedAdapter[]
   /** Why none could be looked for. */

@@ -15,6 +15,7 @@ const WANTED_LIMITS = [
   'maxComputeWorkgroupSizeX',
 ] as const
 
+/** Which adapter is opened, and with what limits. */
 export interface OpenGpuOptions {
   /** Substring of the adapter's name. */
   readonly adapter?: string | undefined
@@ -31,6 +32,7 @@ export interface OpenGpuOptions {
   readonly gridWidth?: number | undefined
 }
 
+/** An adapter as its driver names it. */
 export interface AdapterInfo {
   readonly name: string
   readonly vendor: string
@@ -40,6 +42,7 @@ export interface AdapterInfo {
   readonly driver: string
 }
 
+/** A device of an adapter, and what keeps it. */
 export interface OpenedGpu {
   readonly device: GPUDevice
   readonly info: AdapterInfo
@@ -103,6 +106,7 @@ export async function openGpu(options: OpenGpuOptions = {}): Promise<OpenedGpu> 
   }
 }
 
-/** `GPUBufferUsage`, `GPUMapMode`: flags of the WebGPU specification, which Node does not define as globals. */
+/** `GPUBufferUsage`: flags of the WebGPU specification, which Node does not define as globals. */
 export const USAGE = { mapRead: 1, mapWrite: 2, copySrc: 4, copyDst: 8, uniform: 64, storage: 128 } as const
+/** `GPUMapMode`, likewise. */
 export const MAP = { read: 1, write: 2 } as const

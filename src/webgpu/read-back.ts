@@ -15,6 +15,7 @@ export const READ_BACK_BUFFERS = 8
 /** A file that does not answer is not waited for when the ring is given up. */
 const RELEASE_LIMIT_MS = 1_000
 
+/** A ring of mapped buffers, made when they are needed first. */
 export class ReadBackRing {
   readonly #gpu: Gpu
   readonly #free: GPUBuffer[] = []

@@ -26,6 +26,7 @@ export interface StagingTarget {
   destroy(buffer: GPUBuffer): void
 }
 
+/** A ring of mapped buffers that bytes are sent through. */
 export class StagingRing {
   readonly #target: StagingTarget
   readonly #free: GPUBuffer[] = []

@@ -19,6 +19,7 @@ const URGENT: number = Number.NEGATIVE_INFINITY
 
 type Turn = Pick<Run, 'signal' | 'urgent' | 'order'>
 
+/** The order of units on one device. */
 export class UnitGate {
   /** Units in flight: whose, in terms of order; urgent ones before all. */
   readonly #inFlight: number[] = []

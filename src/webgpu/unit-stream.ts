@@ -11,6 +11,7 @@ const MAX_DISPATCHES = 100
 /** Of the first one, which nothing runs beside; each may have twice as many as the one before. */
 const FIRST_DISPATCHES = 8
 
+/** The units of one run, recorded and submitted in order. */
 export class UnitStream {
   readonly #gpu: Gpu
   readonly #label: string

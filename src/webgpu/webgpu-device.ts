@@ -47,6 +47,7 @@ import { planMade } from './setup/made-plan.ts'
 import type { Tuning } from './tuning.ts'
 import { type GpuPlan, leastGpuBytes, planGpu, rangePoints } from './working-set.ts'
 
+/** Which adapter is opened, and what is known of it. */
 export interface WebGpuDeviceOptions extends OpenGpuOptions {
   /** Device memory that may be allocated. */
   readonly memoryBytes?: number | undefined
@@ -98,6 +99,7 @@ class GpuPoints implements DevicePoints {
   }
 }
 
+/** One GPU as a device that proves. */
 export class WebGpuDevice implements ProvingDevice {
   readonly kind = 'webgpu'
   readonly shortSum: ShortSum = shortSum

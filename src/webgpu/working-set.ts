@@ -22,6 +22,7 @@ import { STAGING_BUFFERS, STAGING_BYTES } from './staging.ts'
 /** What the memory of a circuit follows from. */
 export type GpuCircuit = PartitionSize & Pick<CircuitShape, 'density'>
 
+/** The memory that a plan is for. */
 export interface GpuMemory {
   /** Device memory that may be allocated; absent where that is not known. */
   readonly memoryBytes?: number | undefined

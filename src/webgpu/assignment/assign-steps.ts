@@ -16,6 +16,7 @@ export interface WitnessBuffers {
   readonly wide: GPUBuffer
 }
 
+/** What the steps read and write: z, and rows where they are evaluated. */
 export interface AssignBuffers extends WitnessBuffers {
   readonly z: Elements
   readonly a?: Elements
@@ -33,6 +34,7 @@ export interface StepSource {
   readonly step: (buffers: AssignBuffers, first: number, count: number) => Omit<Step, 'work'>
 }
 
+/** Work of all instances, in additions of points in G1. */
 export const totalWork = (sources: readonly StepSource[]): number =>
   sources.reduce((sum, { count, workEach }) => sum + count * workEach, 0)
 

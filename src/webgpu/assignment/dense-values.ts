@@ -24,6 +24,7 @@ export const densityBytes = (bits: number): readonly [number, number] => [
   densityBlocks(bits) * 4,
 ]
 
+/** On the device, which variables have a point in a query. */
 export class DenseValues {
   /** Bits before each block, then all. */
   readonly #ranks: Uint32Array

@@ -27,6 +27,7 @@ import {
 import { givesWay } from './assignment-bytes.ts'
 import type { GpuShape } from './gpu-shape.ts'
 
+/** Scalars of a range of a query, in a buffer of their own. */
 export interface QueryScalars {
   readonly buffer: GPUBuffer
   readonly first: number
@@ -37,6 +38,7 @@ export interface QueryScalars {
 /** Left by the check where every row holds. */
 const NO_ROW = 0xffff_ffff
 
+/** A partition's values, rows and quotient, of which only sums leave the device. */
 export class GpuAssignment implements Assignment {
   readonly shape: GpuShape
   readonly #gpu: Gpu

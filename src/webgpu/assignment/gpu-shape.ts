@@ -45,6 +45,7 @@ interface LoadedShape {
   readonly kernels: RowKernels
 }
 
+/** What all partitions of a circuit share on the device. */
 export class GpuShape implements DeviceShape {
   readonly shape: CircuitShape
   readonly templates: readonly GpuTemplate[]

@@ -45,6 +45,7 @@ function compose(layout: ShardLayout, source: KernelSource): Kernel {
 
 const variables = 'rows/variables.wgsl'
 
+/** The kernels for a z that is spread like that. */
 export function rowKernels(layout: ShardLayout): RowKernels {
   return {
     scatter: compose(layout, {

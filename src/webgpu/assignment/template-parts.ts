@@ -23,6 +23,7 @@ export interface OwnParts {
 
 const partsOf = new WeakMap<Template, OwnParts>()
 
+/** Of a template alone, without what it nests. */
 export function ownParts(template: Template): OwnParts {
   const known = partsOf.get(template)
   if (known !== undefined) return known
@@ -123,6 +124,7 @@ export interface TableLayout {
   readonly words: number
 }
 
+/** Where each part of a template's table begins, in words. */
 export function tableLayout(template: Template, instances: number): TableLayout {
   const { matrix, wires } = template
   const recordWords = RECORD_HEAD + wires

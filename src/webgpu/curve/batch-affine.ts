@@ -12,6 +12,7 @@ import type { Kernel } from '../kernel.ts'
 import { FQ } from '../prelude/digit-field.ts'
 import type { UnitStream } from '../unit-stream.ts'
 
+/** The group that points are of. */
 export type Group = 'g1' | 'g2'
 
 /** Bytes of a packed point: x and y of 48 bytes a coordinate of Fq. */

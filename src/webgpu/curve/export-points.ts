@@ -4,6 +4,7 @@ import type { Kernel } from '../kernel.ts'
 import { FQ } from '../prelude/digit-field.ts'
 import { type Group, POINT_BYTES } from './batch-affine.ts'
 
+/** Encodes coordinates of either group. */
 export const EXPORT_KERNEL: Kernel = {
   name: 'export points',
   fields: [{ field: FQ }],

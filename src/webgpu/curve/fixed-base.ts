@@ -40,6 +40,7 @@ const tablePairs = pairsKernel('table-pairs', ['read', 'read_write', 'uniform'])
 const adjacentPairs = pairsKernel('adjacent-pairs', ['read_write', 'uniform'])
 const doublingPairs = pairsKernel('doubling-pairs', ['read_write', 'uniform'])
 
+/** What multiples dispatch besides additions of points. */
 export const FIXED_BASE_KERNELS: readonly Kernel[] = [tablePairs, adjacentPairs, doublingPairs, EXPORT_KERNEL]
 
 const windowCount = (bits: number): number => Math.ceil(SCALAR_BITS / bits)

@@ -53,6 +53,7 @@ const invertKernel: Kernel = {
   bindings: ['read', 'read_write', 'uniform'],
 }
 
+/** What an inversion dispatches. */
 export const BATCH_INVERSION_KERNELS: readonly Kernel[] = [productsKernel, unbatchKernel, invertKernel]
 
 /** Inverses of a level, which hold prefix products at first, and the totals of its threads, the next level's elements. */

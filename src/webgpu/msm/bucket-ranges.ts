@@ -16,8 +16,10 @@ const kernel = (name: string, entry: string): Kernel => ({
 const scanKernel = kernel('bucket scan', 'bucket_scan')
 const rangesKernel = kernel('bucket ranges', 'bucket_ranges')
 
+/** What ranges dispatch. */
 export const BUCKET_RANGES_KERNELS: readonly Kernel[] = [scanKernel, rangesKernel, ...SCAN_KERNELS]
 
+/** Where each bucket's entries begin and end, round by round. */
 export class BucketRanges {
   /** Of each bucket: start and number of its entries, start and number of its pairs. */
   readonly ranges: GPUBuffer

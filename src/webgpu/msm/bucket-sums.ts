@@ -16,6 +16,7 @@ const pairsKernel = (group: Group): Kernel => ({
 })
 const PAIRS_KERNEL: Readonly<Record<Group, Kernel>> = { g1: pairsKernel('g1'), g2: pairsKernel('g2') }
 
+/** What rounds dispatch besides additions of points. */
 export const bucketSumsKernels = (group: Group): readonly Kernel[] => [...BUCKET_RANGES_KERNELS, PAIRS_KERNEL[group]]
 
 /** Entries of which making pairs costs as much as an addition of two. */

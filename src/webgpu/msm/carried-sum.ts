@@ -23,6 +23,7 @@ const CARRIED_SHARE = 1 / 4
 /** Allocations are rounded up by an eighth at most. */
 const ROUNDED = 9 / 8
 
+/** The sum of one query, range by range. */
 export class CarriedSum {
   readonly #gpu: Gpu
   readonly #plan: MultiexpPlan

@@ -21,6 +21,7 @@ import { type MultiexpPlan, mostPoints, type PlanOptions, planMultiexp, workBuff
 import { type Scalars, SORT_KERNELS } from './sort-entries.ts'
 import { mostTileWork, recordTile } from './tile-sums.ts'
 
+/** Everything that a sum dispatches. */
 export const multiexpKernels = (group: Group): readonly Kernel[] => [
   ...SORT_KERNELS,
   ...bucketSumsKernels(group),
@@ -28,6 +29,7 @@ export const multiexpKernels = (group: Group): readonly Kernel[] => [
   EXPORT_KERNEL,
 ]
 
+/** Memory for a sum, and overrides for tests and benches. */
 export interface MultiexpOptions extends PlanOptions {
   /** Points of a tile, a multiple of 8. @default {@link maxPoints} */
   readonly tilePoints?: number

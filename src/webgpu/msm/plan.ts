@@ -28,6 +28,7 @@ const MOST_ROUND_COST = 2 ** 18
 /** Allocations are rounded up by an eighth at most. */
 const ROUNDED = 9 / 8
 
+/** What a plan follows from. */
 export interface PlanInput {
   readonly group: Group
   /** Points, at most {@link mostPoints}. */
@@ -52,6 +53,7 @@ export interface PlanOptions {
   readonly slicePairs?: number | undefined
 }
 
+/** How a sum is cut. */
 export interface MultiexpPlan {
   readonly group: Group
   readonly count: number
@@ -70,6 +72,7 @@ export interface MultiexpPlan {
 
 type Cut = Omit<MultiexpPlan, 'slicePairs'>
 
+/** Buckets of a window of so many bits: one for each digit but 0, whose sign is the point's. */
 export const bucketsOfWindow = (window: number): number => 2 ** (window - 1)
 const windowsOf = (window: number): number => Math.ceil(SCALAR_BITS / window)
 

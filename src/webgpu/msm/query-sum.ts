@@ -32,6 +32,7 @@ const gatherKernel: Kernel = {
   bindings: ['read', 'read', 'read', 'read_write', 'read_write', 'uniform'],
 }
 
+/** Everything that such a sum dispatches. */
 export const querySumKernels = (group: Group): readonly Kernel[] => [
   SPLIT_KERNEL,
   gatherKernel,
@@ -49,6 +50,7 @@ const TREE_LEAVES = 2 ** 13
 /** Share of a range's work that is looking at its scalars, for progress. */
 const SPLIT_SHARE = 0.05
 
+/** As for any sum, and overrides for tests. */
 export interface QuerySumOptions extends MultiexpOptions {
   /** Terms that are gathered before they are summed. @default an eighth of the first range, and what two trees leave */
   readonly mostTerms?: number | undefined
@@ -84,6 +86,7 @@ export function querySumBytes(input: PlanInput): number {
   return terms + Math.max((9 / 8) * range, multiexpBytes(planMultiexp({ ...input, count: most, memoryBytes: work })))
 }
 
+/** The sum of one query, range by range. */
 export class QuerySum {
   readonly group: Group
   readonly #gpu: Gpu

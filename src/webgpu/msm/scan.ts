@@ -22,6 +22,7 @@ const addKernel: Kernel = {
   bindings: ['read_write', 'read', 'uniform'],
 }
 
+/** What a scan dispatches. */
 export const SCAN_KERNELS: readonly Kernel[] = [scanKernel, addKernel]
 
 /** Bytes of the buffers for scans of up to `count` values. */

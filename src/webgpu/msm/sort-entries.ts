@@ -39,6 +39,7 @@ const totalsKernel: Kernel = {
   bindings: ['read', 'read_write', 'uniform'],
 }
 
+/** What sorting dispatches. */
 export const SORT_KERNELS: readonly Kernel[] = [countKernel, placeKernel, bucketsKernel, totalsKernel]
 
 /** Buckets of a workgroup of the totals. */
@@ -60,6 +61,7 @@ export interface RunTotals {
   readonly pairsOfRound: readonly number[]
 }
 
+/** Work of counting, in additions of points in G1. */
 export const countingWork = ({ windows, count }: MultiexpPlan): number => (windows * count) / DIGITS_PER_ADDITION
 /** Every run walks over the digits below its own, too. */
 export const placingWork = ({ count }: MultiexpPlan, to: number): number => (to * count) / DIGITS_PER_ADDITION

@@ -6,6 +6,7 @@ import type { Kernel } from '../kernel.ts'
 import { UnitStream } from '../unit-stream.ts'
 import type { Scalars } from './sort-entries.ts'
 
+/** Lists scalars that are 1, and wider ones. */
 export const SPLIT_KERNEL: Kernel = {
   name: 'split scalars',
   fields: [],

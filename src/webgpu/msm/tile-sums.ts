@@ -26,6 +26,7 @@ const sortingWork = (plan: MultiexpPlan): number =>
 export const mostTileWork = (plan: MultiexpPlan, additionCost: number): number =>
   sortingWork(plan) + plan.windows * plan.count * additionCost
 
+/** What is summed, and where to. */
 export interface Tile {
   readonly points: BufferRange
   readonly scalars: Scalars

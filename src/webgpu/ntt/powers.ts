@@ -5,6 +5,7 @@ import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
 import { FR, mod, packMontgomery } from '../prelude/digit-field.ts'
 
+/** Writes powers of an element, times a first one. */
 export const powersKernel: Kernel = {
   name: 'powers',
   fields: [{ field: FR }],

@@ -4,6 +4,7 @@ import type { DigitField } from './digit-field.ts'
 const UNARY = ['neg', 'light', 'tidy', 'sqr'] as const
 const BINARY = ['add', 'sub', 'mul'] as const
 
+/** Which functions are there to be named. */
 export interface AliasOptions {
   /** What takes the place of the field's name. @default 'f' */
   readonly prefix?: string

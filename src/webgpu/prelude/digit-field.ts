@@ -17,9 +17,11 @@ export interface DigitField {
   readonly words: number
 }
 
+/** Bits of a digit: two of them make products of which 31 fit 32 bits. */
 export const DIGIT_BITS = 14
 const HALF = 8192
 
+/** The field of coordinates, modulo p. */
 export const FQ: DigitField = {
   name: 'fq',
   modulus: 0x1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaabn,
@@ -27,6 +29,7 @@ export const FQ: DigitField = {
   words: 12,
 }
 
+/** The field of scalars, modulo r. */
 export const FR: DigitField = {
   name: 'fr',
   modulus: 0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001n,
@@ -43,6 +46,7 @@ export const topBias = (field: DigitField): number => 2 ** (topBits(field) - 1)
 /** R = 2^(14 n). */
 export const montgomeryFactor = (field: DigitField): bigint => 1n << BigInt(DIGIT_BITS * field.digits)
 
+/** The residue in [0, modulus). */
 export const mod = (value: bigint, modulus: bigint): bigint => ((value % modulus) + modulus) % modulus
 
 /** The representative of a residue in [−p/2, p/2). */

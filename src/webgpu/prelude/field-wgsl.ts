@@ -11,6 +11,7 @@ import { conversionWgsl } from './conversion-wgsl.ts'
 import { DIGIT_BITS, type DigitField, mod, montgomeryFactor, toDigits, topBias, topBits } from './digit-field.ts'
 import { accumulationWgsl, montgomerySquare, multiplicationWgsl, squaringWgsl } from './multiplication-wgsl.ts'
 
+/** What a kernel needs of a field. */
 export interface FieldWgslOptions {
   /** Include `fq_mul`. @default true */
   readonly multiplication?: boolean
@@ -27,6 +28,7 @@ export interface FieldWgslOptions {
 /** `vec4<u32>`s of a packed element: 3 for Fq, 2 for Fr. */
 export const packedVectors = (field: DigitField): number => field.words / 4
 
+/** WGSL of a field: its type, constants and functions. */
 export function fieldWgsl(field: DigitField, options: FieldWgslOptions = {}): string {
   const { multiplication = true, squaring = false, accumulation = false, conversion = false, levels = 2 } = options
   const parts = [structure(field), linear(field), carries(field), packing(field), plain(field)]

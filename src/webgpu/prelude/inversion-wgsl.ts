@@ -27,6 +27,7 @@ export function inversionBatches(field: DigitField): number {
 
 const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i)
 
+/** `fn fq_invert(a, batches)`: a^−1 in Montgomery form, 0 of 0. */
 export function inversionWgsl(field: DigitField): string {
   const { name, digits, modulus } = field
   const type = name.toUpperCase()

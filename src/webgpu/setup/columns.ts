@@ -54,8 +54,10 @@ const combineKernel: Kernel = {
   bindings: ['read', 'read', 'read', 'read_write', 'uniform'],
 }
 
+/** What columns dispatch. */
 export const COLUMN_KERNELS: readonly Kernel[] = [...LAGRANGE_KERNELS, apartKernel, withinKernel, combineKernel]
 
+/** Columns of all variables at τ, plain. Secret as τ is. */
 export interface Columns {
   readonly u: Elements
   readonly v: Elements

@@ -30,8 +30,10 @@ const COLUMNS_SHARE = 0.6
 const G1_SHARE = 0.75
 const G2_SHARE = 0.9
 
+/** Makes a device's handle of a buffer of packed points. */
 export type WrapPoints = (group: Group, count: number, buffer: GPUBuffer) => DevicePoints
 
+/** A set-up in the memory of one GPU. */
 export class GpuSetup implements DeviceSetup {
   readonly verifyingKey: Uint8Array
   readonly #gpu: Gpu

@@ -36,6 +36,7 @@ const invertKernel: Kernel = {
   bindings: ['read', 'read_write', 'uniform'],
 }
 
+/** What Lagrange values dispatch. */
 export const LAGRANGE_KERNELS: readonly Kernel[] = [productsKernel, valuesKernel, invertKernel]
 
 /** Work of {@link recordLagrange}, in additions of points. */

@@ -39,11 +39,13 @@ const findZeroKernel: Kernel = {
   bindings: ['read', 'read_write', 'uniform'],
 }
 
+/** What scalars of queries dispatch. */
 export const QUERY_SCALAR_KERNELS: readonly Kernel[] = [scaleKernel, powersKernel, findZeroKernel]
 
 /** Scalars that cost as much as an addition of points. */
 const SCALARS_PER_WORK = 4
 
+/** Makes the scalars of any range of any query, from the columns at τ. They are secrets. */
 export class QueryScalars {
   readonly #gpu: Gpu
   readonly #shape: CircuitShape

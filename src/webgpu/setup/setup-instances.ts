@@ -2,14 +2,17 @@
 import type { Template } from '../../circuit/shape.ts'
 import type { TransposePlan } from './transposed-terms.ts'
 
+/** Words of an instance. */
 export const INSTANCE_WORDS = 4
 
+/** Where the instances of a template stand in the list of all. */
 export interface InstanceRange {
   /** Number of the template's first instance. */
   readonly first: number
   readonly count: number
 }
 
+/** All instances of a circuit, template by template. */
 export interface SetupInstances {
   /** {@link INSTANCE_WORDS} words each, in the order of `BASE`; a template's are consecutive, and every word of them rises. */
   readonly words: Uint32Array

@@ -56,6 +56,7 @@ export interface TemplatePlaces {
   readonly slots: number
 }
 
+/** A circuit's terms by variable, and what nested templates add to those of their parents. */
 export interface TransposePlan {
   /** Children before parents; the root is the last. */
   readonly templates: readonly Template[]
