@@ -91,7 +91,7 @@ function parse(text: string, key: CalibrationKey): StoredCalibration | undefined
   if (format !== FORMAT || JSON.stringify(of) !== JSON.stringify(key)) return undefined
   const tuning = asTuning(stored)
   if (tuning === undefined || typeof measuredAt !== 'string' || Number.isNaN(Date.parse(measuredAt))) return undefined
-  if (typeof additionsPerMs !== 'number' || !Array.isArray(trials)) return undefined
+  if (!Number.isFinite(additionsPerMs) || additionsPerMs <= 0 || !Array.isArray(trials)) return undefined
   return { tuning, additionsPerMs, trials: trials.filter(isTrial), measuredAt }
 }
 

@@ -94,6 +94,8 @@ describe('a remembered calibration', () => {
       JSON.stringify({ ...good, key: { ...key, adapter: 'another' } }),
       JSON.stringify({ ...good, measuredAt: 'yesterday' }),
       JSON.stringify({ ...good, additionsPerMs: '1' }),
+      JSON.stringify({ ...good, additionsPerMs: -1 }),
+      JSON.stringify(good).replace(/"additionsPerMs":[^,]*/, '"additionsPerMs":1e999'),
       JSON.stringify({ ...good, trials: {} }),
       `${JSON.stringify(good)}${' '.repeat(2 ** 16)}x`,
     ]
