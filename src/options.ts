@@ -275,6 +275,8 @@ export function resolveSignal(options: AbortOptions | undefined): AbortSignal | 
   return reading(() => {
     if (options === undefined) return undefined
     if (typeof options !== 'object' || options === null) refuse('options', 'an object', options)
+    // It has no `signal` of its own: the call could never be aborted.
+    if (options instanceof AbortSignal) refuse('options', 'an object with the signal in it, { signal }', options)
     const signal: unknown = options.signal
     if (signal === undefined || signal instanceof AbortSignal) return signal
     return refuse('signal', 'an AbortSignal', signal)

@@ -88,6 +88,7 @@ describe('refusals name the option, what was expected and what came', () => {
     expect(() => resolveSignal({ signal: {} as AbortSignal })).toThrow(InvalidOptionsError)
     expect(() => resolveSignal(null as never)).toThrow(InvalidOptionsError)
     expect(() => resolveSignal(5 as never)).toThrow(InvalidOptionsError)
+    expect(() => resolveSignal(new AbortController().signal as never)).toThrow('{ signal }')
     expect(resolveSignal(undefined)).toBeUndefined()
     expect(resolveCloseOptions({ timeoutMs: 5 })).toEqual({ force: false, timeoutMs: 5 })
     expect(() => resolveCloseOptions({ timeoutMs: -5 })).toThrow(InvalidOptionsError)
