@@ -10,10 +10,12 @@ import { parseArgs } from 'node:util'
 import { isCircuitId } from '../circuit/circuit-id.ts'
 import { ProverError } from '../errors.ts'
 
-const USAGE = `usage: wgzk doctor [--calibrate] [--json] [--parameters FOLDER]
+const SYNOPSIS = `usage: wgzk doctor [--calibrate] [--json] [--parameters FOLDER]
        wgzk bench [--device NAME] [--log2 N] [--circuit ID]… [--rounds N]
                   [--relaxed-simd auto|enable|never] [--json] [--parameters FOLDER]
-       wgzk --version
+       wgzk --version`
+
+const USAGE = `${SYNOPSIS}
 
 doctor tells what this machine can prove: its GPUs, processor and memory, how fast they are,
 the parameters found, and each circuit's device. bench measures one device.
@@ -123,7 +125,7 @@ try {
   }
 } catch (error) {
   if (error instanceof UsageError) {
-    console.error(`${error.message}\n${USAGE}`)
+    console.error(`${error.message}\n${SYNOPSIS}\n(wgzk --help says what each does)`)
     process.exitCode = 2
   } else if (ProverError.is(error)) {
     console.error(error.message)
