@@ -7,9 +7,10 @@
  * theirs and ours.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
+import { open, readdir, readFile, readlink, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /** Paths of what a set-up writes. Survives structured clone. */
 export interface DevelopmentFiles {
@@ -25,6 +26,10 @@ export interface DevelopmentFiles {
  */
 const SILENT_LIMIT_MS = 3_600_000
 
+/** Three files are renamed within milliseconds: whose turn has lasted for so long was killed. */
+const TURN_LIMIT_MS = 5_000
+const TURN_POLL_MS = 5
+
 /** Place, process, and what no two set-ups share. */
 const MAKER = /\.([0-9a-f]{16})-(\d+)-[0-9a-f]{12}\.tmp$/
 
@@ -39,6 +44,40 @@ export function temporaryFiles(files: DevelopmentFiles, suffix: string): Develop
     paramsFile: `${files.paramsFile}.${suffix}.tmp`,
     vkFile: `${files.vkFile}.${suffix}.tmp`,
     markerFile: `${files.markerFile}.${suffix}.tmp`,
+  }
+}
+
+/**
+ * Gives a set-up's files their names. Two set-ups that end at the same time take turns: files of both, mixed, would be
+ * the parameters of neither.
+ * @param limitMs a test seam: how long another's turn is respected
+ * @throws the system's error
+ */
+export async function putInPlace(
+  temporary: DevelopmentFiles,
+  files: DevelopmentFiles,
+  limitMs: number = TURN_LIMIT_MS,
+): Promise<void> {
+  const turn = `${files.markerFile}.turn`
+  const limit = performance.now() + limitMs
+  while (!(await isOurs(turn)) && performance.now() < limit) await delay(TURN_POLL_MS)
+  try {
+    // The large file comes last: parameters are there once it is.
+    await rename(temporary.vkFile, files.vkFile)
+    await rename(temporary.markerFile, files.markerFile)
+    await rename(temporary.paramsFile, files.paramsFile)
+  } finally {
+    await rm(turn, { force: true })
+  }
+}
+
+/** Takes the turn if nobody has it. Where no file can be made any more there are no turns, but files can be renamed. */
+async function isOurs(turn: string): Promise<boolean> {
+  try {
+    await (await open(turn, 'wx')).close()
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'EEXIST'
   }
 }
 

@@ -1,5 +1,5 @@
 /** The set-up itself, on a given device: draws the secrets, makes the points, writes the three files. */
-import { open, rename, writeFile } from 'node:fs/promises'
+import { open, writeFile } from 'node:fs/promises'
 import type { CircuitShape } from '../circuit/shape.ts'
 import { wasmSetupScalars } from '../cpu/setup-scalars.ts'
 import type { ProvingDevice, Run } from '../groth16/proving-device.ts'
@@ -8,7 +8,13 @@ import { bytesDigest, rememberDigest } from '../params/digest.ts'
 import { paramsLayout } from '../params/layout.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
 import { requireSpace, withinSpace } from './disk-space.ts'
-import { type DevelopmentFiles, removeAbandonedFiles, removeFiles, temporaryFiles } from './files-in-the-making.ts'
+import {
+  type DevelopmentFiles,
+  putInPlace,
+  removeAbandonedFiles,
+  removeFiles,
+  temporaryFiles,
+} from './files-in-the-making.ts'
 import { setupFromScalars } from './setup-from-scalars.ts'
 import { drawToxicWaste } from './toxic-waste.ts'
 import { type SetupPoints, type WrittenParameters, writeParameters } from './write-parameters.ts'
@@ -68,10 +74,7 @@ export async function makeDevelopmentParameters(
     await withinSpace(files.vkFile, verifyingKey.length, () => writeFile(temporary.vkFile, verifyingKey))
     await withinSpace(files.markerFile, text.length, () => writeFile(temporary.markerFile, text))
     run.signal.throwIfAborted()
-    // The large file comes last: parameters are there once it is.
-    await rename(temporary.vkFile, files.vkFile)
-    await rename(temporary.markerFile, files.markerFile)
-    await rename(temporary.paramsFile, files.paramsFile)
+    await putInPlace(temporary, files)
     await rememberDigest(files.paramsFile, written.paramsDigest, run)
     run.unit(1)
   } finally {

@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { removeAbandonedFiles, setupSuffix, temporaryFiles } from '../../src/srs/files-in-the-making.ts'
+import { putInPlace, removeAbandonedFiles, setupSuffix, temporaryFiles } from '../../src/srs/files-in-the-making.ts'
 import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
 
 const MINUTE_S = 60
@@ -13,6 +14,12 @@ beforeEach(() => {
 })
 afterEach(() => removeDirectory(directory))
 
+const filesThere = () => ({
+  paramsFile: join(directory, 'dev-wpost-2k.params'),
+  vkFile: join(directory, 'dev-wpost-2k.vk'),
+  markerFile: join(directory, 'dev-wpost-2k.json'),
+})
+
 /** Lays files there, each last written so many seconds ago, and tidies up after others. */
 async function remaining(ages: Readonly<Record<string, number>>): Promise<string[]> {
   const now = Date.now() / 1_000
@@ -21,11 +28,7 @@ async function remaining(ages: Readonly<Record<string, number>>): Promise<string
     writeFileSync(path, 'x')
     utimesSync(path, now - age, now - age)
   }
-  const files = {
-    paramsFile: join(directory, 'dev-wpost-2k.params'),
-    vkFile: join(directory, 'dev-wpost-2k.vk'),
-    markerFile: join(directory, 'dev-wpost-2k.json'),
-  }
+  const files = filesThere()
   await removeAbandonedFiles(files, temporaryFiles(files, await setupSuffix()))
   return readdirSync(directory).sort()
 }
@@ -64,4 +67,31 @@ it('leaves what another host or container of the same folder makes, whether or n
     [`dev-wpost-2k.json.${noSuchId}.tmp`]: 70 * MINUTE_S,
   }
   expect(await remaining({ ...beingMade, ...silent })).toEqual(Object.keys(beingMade).sort())
+})
+
+it('set-ups that end at the same time take turns with their files, but not for ever', async () => {
+  const files = filesThere()
+  const turn = `${files.markerFile}.turn`
+  const made = (name: string) => {
+    const temporary = temporaryFiles(files, name)
+    for (const file of Object.values(temporary)) writeFileSync(file, name)
+    return temporary
+  }
+  const there = () => Object.values(files).map((file) => readFileSync(file, 'utf8'))
+  writeFileSync(turn, '')
+  const waiting = putInPlace(made('a'), files)
+  await delay(50)
+  expect(readdirSync(directory)).not.toContain('dev-wpost-2k.vk')
+  rmSync(turn)
+  await waiting
+  expect(there()).toEqual(['a', 'a', 'a'])
+
+  // Of one that was killed.
+  writeFileSync(turn, '')
+  await putInPlace(made('b'), files, 20)
+  expect(there()).toEqual(['b', 'b', 'b'])
+  expect(readdirSync(directory)).toHaveLength(3)
+
+  await Promise.all(['c', 'd', 'e'].map((name) => putInPlace(made(name), files)))
+  expect(new Set(there()).size).toBe(1)
 })
