@@ -20,6 +20,7 @@ import {
   type ResolvedOptions,
   resolveCloseOptions,
   resolveOptions,
+  resolveProveOptions,
   resolveSignal,
 } from './options.ts'
 import type { ParametersLocation } from './params/parameters-location.ts'
@@ -132,13 +133,7 @@ export class Engine implements AsyncDisposable {
   }
 
   async #begin(request: ProofRequest, options: ProveOptions): Promise<{ readonly proof: Promise<ProofResult> }> {
-    const signal = resolveSignal(options)
-    const { onProgress } = options
-    if (onProgress !== undefined && typeof onProgress !== 'function') {
-      throw new InvalidOptionsError('option onProgress: expected a function', {
-        details: { field: 'onProgress', expected: 'a function', received: typeof onProgress },
-      })
-    }
+    const { signal, onProgress } = resolveProveOptions(options)
     signal?.throwIfAborted()
     this.#refuseIfClosing()
     const checking = checkRequest(request, signal)

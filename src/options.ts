@@ -268,6 +268,23 @@ export function resolveSetupOptions(options: object = {}): {
 }
 
 /**
+ * Options of `Engine.prove`, checked.
+ * @throws {InvalidOptionsError}
+ */
+export function resolveProveOptions<T>(options: AbortOptions & { readonly onProgress?: T | undefined }): {
+  readonly signal: AbortSignal | undefined
+  readonly onProgress: T | undefined
+} {
+  return reading(() => {
+    section(options, '', ['signal', 'onProgress'])
+    const signal = resolveSignal(options)
+    const { onProgress } = options
+    if (onProgress !== undefined && typeof onProgress !== 'function') refuse('onProgress', 'a function', onProgress)
+    return { signal, onProgress }
+  })
+}
+
+/**
  * An `AbortSignal` or nothing: checked once at the door, since a wrong one would only be noticed when it is needed.
  * @throws {InvalidOptionsError} the options are no object, or the signal is none
  */

@@ -2,7 +2,13 @@ import { pathToFileURL } from 'node:url'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { InvalidOptionsError } from '../../src/errors.ts'
 import type { Logger } from '../../src/logger.ts'
-import { type EngineOptions, resolveCloseOptions, resolveOptions, resolveSignal } from '../../src/options.ts'
+import {
+  type EngineOptions,
+  resolveCloseOptions,
+  resolveOptions,
+  resolveProveOptions,
+  resolveSignal,
+} from '../../src/options.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 
@@ -82,6 +88,16 @@ describe('refusals name the option, what was expected and what came', () => {
     expect(error.details).toMatchObject({ field, received })
     expect(error.details.expected).toBeTruthy()
     expect(error.message).toContain(field)
+  })
+
+  test('options of prove', () => {
+    const { signal } = new AbortController()
+    const onProgress = (): void => {}
+    expect(resolveProveOptions({ signal, onProgress })).toEqual({ signal, onProgress })
+    expect(resolveProveOptions({})).toEqual({ signal: undefined, onProgress: undefined })
+    for (const wrong of [{ onProgress: 5 }, { onprogress: onProgress }, signal, null]) {
+      expect(() => resolveProveOptions(wrong as never)).toThrow(InvalidOptionsError)
+    }
   })
 
   test('a signal that is none, and options of close', () => {
