@@ -74,7 +74,9 @@ async function main(signal: AbortSignal): Promise<void> {
 
   await using engine = await Engine.create({ parameterCache, allowDevelopmentParameters: true, signal })
   const { gpus, gpuUnavailable } = engine.status()
-  console.log(`Device: ${gpus.map(({ name }) => name).join(', ')}${gpuUnavailable ? `; ${gpuUnavailable}` : ''}`)
+  console.log(
+    `Device: ${gpus.map(({ name }) => name).join(', ')}${gpuUnavailable ? ` (no GPU is used: ${gpuUnavailable})` : ''}`,
+  )
 
   for (const [name, request] of [
     ['WindowPoSt, 2 sectors of 2 KiB', windowPost],

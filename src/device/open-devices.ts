@@ -45,8 +45,9 @@ export async function planDevices(
   if (missing.length > 0 && gpu.fallback === 'never') throw missing[0]
   const [first] = missing
   if (chosen.length === 0 && first !== undefined) {
-    const asked = gpu.devices === 'auto' ? {} : { fallback: first }
-    return { slots: [cpu], gpuUnavailable: first.message, ...asked }
+    if (gpu.devices !== 'auto') return { slots: [cpu], gpuUnavailable: first.message, fallback: first }
+    // Nothing was asked for by name: what the machine has says it all.
+    return { slots: [cpu], gpuUnavailable: first.details.received ?? first.message }
   }
   const slots = chosen.map((adapter, index) => gpuSlot(adapter, index, options))
   for (const error of missing) slots.push({ name: error.details.expected ?? 'GPU', start: () => Promise.reject(error) })
