@@ -1,6 +1,6 @@
 /**
- * What an engine is made of: its budget, its queue, its threads and devices, put together once and taken apart again. What is done
- * with them, request by request, is in `engine.ts`.
+ * What an engine is made of: its budget, its queue, its threads and devices, put together once and taken apart again.
+ * What is done with them, request by request, is in `engine.ts`.
  */
 import { Circuits } from './budget/circuits.ts'
 import { totalMemory } from './budget/detect-memory.ts'

@@ -3,10 +3,10 @@
  *
  *     node test/run.js quick|proofs|full [--node PATH]
  *
- * Each step's time is printed, a failed step does not keep the later ones from running, and the last line is
- * "N passed, N failed": the tests that vitest counted, and one more for each other step (types, lint, layers, …).
- * Flags that Node needs for relaxed SIMD are given here and in vitest.config.ts, so no kernel test is ever skipped for want of one;
- * the variables of the software GPU are given here, since a Vulkan loader reads them when its process starts.
+ * Each step's time is printed, a failed step does not keep the later ones from running, and the last line is "N passed,
+ * N failed": the tests that vitest counted, and one more for each other step (types, lint, layers, …). Flags that Node
+ * needs for relaxed SIMD are given here and in vitest.config.ts, so no kernel test is ever skipped for want of one; the
+ * variables of the software GPU are given here, since a Vulkan loader reads them when its process starts.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

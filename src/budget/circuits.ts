@@ -87,8 +87,8 @@ export class Circuits {
   }
 
   /**
-   * As {@link use}, for one partition on the stand-in. Everything is reserved with the working set, points are streamed, and nothing
-   * stays on the device.
+   * As {@link use}, for one partition on the stand-in. Everything is reserved with the working set, points are
+   * streamed, and nothing stays on the device.
    */
   useStandIn(circuitId: CircuitId): CircuitUse {
     const estimate = this.placement.estimateStandIn(circuitId)
@@ -113,15 +113,18 @@ export class Circuits {
   }
 
   /**
-   * Loads a circuit, and tells where its parameters are. With `admitKept` it also keeps a partition's working set reserved, and never gives the circuit up.
-   * @param admitKept throws if there is no room to keep it; asked at that moment, since inputs and other preloads come meanwhile
+   * Loads a circuit, and tells where its parameters are. With `admitKept` it also keeps a partition's working set
+   * reserved, and never gives the circuit up.
+   * @param admitKept throws if there is no room to keep it; asked at that moment, since inputs and other preloads come
+   * meanwhile
    */
   async preload(circuitId: CircuitId, admitKept: (() => void) | undefined, run: ReadRun): Promise<ParametersLocation> {
     const { budget } = this.#options
     const estimate = this.placement.require(circuitId)
     const isToKeep = (): boolean => admitKept !== undefined && !this.#kept.has(circuitId)
     using resident = this.#residency.use(circuitId, estimate.residentBytes, () => 0)
-    // Who asks for the same waits for less once the other has kept it, and who finds no room beside what others keep, for nothing.
+    // Who asks for the same waits for less once the other has kept it, and who finds no room beside what others keep,
+    // for nothing.
     using memory = await budget.reserve(() => (isToKeep() ? partitionBytes(estimate) : 0) + resident.missingBytes(), {
       signal: run.signal,
       hopeless: () => this.placement.refusal(circuitId),
@@ -175,16 +178,16 @@ export class Circuits {
   }
 
   /**
-   * Drops parameters that turned out bad (a file that changed while in use), so that the next job reads them anew. What is kept keeps
-   * its memory meanwhile.
+   * Drops parameters that turned out bad (a file that changed while in use), so that the next job reads them anew. What
+   * is kept keeps its memory meanwhile.
    */
   async forget(circuitId: CircuitId): Promise<void> {
     if ((await this.#store.evict(circuitId)) > 0) this.#residency.forget(circuitId)
   }
 
   /**
-   * Loads what is kept onto a device that was started late, or again: what was preloaded is to be ready on whichever device takes it.
-   * Never rejects: what can't be loaded now is told of by the proof that needs it.
+   * Loads what is kept onto a device that was started late, or again: what was preloaded is to be ready on whichever
+   * device takes it. Never rejects: what can't be loaded now is told of by the proof that needs it.
    */
   async equip(client: DeviceClient): Promise<void> {
     for (const circuitId of this.#kept.keys()) {

@@ -1,4 +1,7 @@
-/** What circuits need, and where they can be proved: on the engine's devices, on their stand-in, or nowhere here, and why. */
+/**
+ * What circuits need, and where they can be proved: on the engine's devices, on their stand-in, or nowhere here, and
+ * why.
+ */
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import type { ClaimKind } from '../device/device-claims.ts'
 import type { DeviceInfo } from '../device/device-spec.ts'
@@ -90,7 +93,9 @@ export class Placement {
     return this.#infos('standIn').length > 0 && this.#refusalOn('standIn', circuitId) === undefined
   }
 
-  /** Why a circuit can never be proved here, if that is so: unknown, larger than every device, or than the whole budget. */
+  /**
+   * Why a circuit can never be proved here, if that is so: unknown, larger than every device, or than the whole budget.
+   */
   refusal(circuitId: CircuitId): ProverError | undefined {
     const refusal = this.#refusalOn('device', circuitId)
     return refusal !== undefined && this.standsIn(circuitId) ? undefined : refusal
@@ -166,7 +171,9 @@ export class Placement {
     return this.#estimate(circuitId, this.of(circuitId).role)
   }
 
-  /** Which devices can do a circuit, and what of one a partition takes. On the stand-in each has the device to itself. */
+  /**
+   * Which devices can do a circuit, and what of one a partition takes. On the stand-in each has the device to itself.
+   */
   deviceTerms(circuitId: CircuitId, role: DeviceRole): Pick<ClaimKind, 'circuitId' | 'log2Domain' | 'room'> {
     const size = circuitSize(circuitId)
     if (size === undefined) return { circuitId, log2Domain: 0 }

@@ -1,8 +1,8 @@
 /**
  * The allocator of the threads' shared memory. Only the coordinating thread allocates; tasks get addresses.
  *
- * First fit at the lowest address: what the memory once grew to stays resident, so blocks are packed towards the bottom and the
- * peak of the working set, not the sum of its phases, decides how far it grows.
+ * First fit at the lowest address: what the memory once grew to stays resident, so blocks are packed towards the bottom
+ * and the peak of the working set, not the sum of its phases, decides how far it grows.
  */
 import type { Arena } from './thread-context.ts'
 import { ARENA_BASE } from './thread-context.ts'
@@ -89,8 +89,8 @@ export class MemoryArena implements Arena {
   }
 
   /**
-   * Moves to another memory, of at least {@link leastPages} and not more than there are. Blocks keep their addresses and contents; of an
-   * untouched memory nothing else becomes resident.
+   * Moves to another memory, of at least {@link leastPages} and not more than there are. Blocks keep their addresses
+   * and contents; of an untouched memory nothing else becomes resident.
    * @param without blocks whose content nobody needs
    */
   moveTo(memory: WebAssembly.Memory, without: ReadonlySet<number>): void {

@@ -1,6 +1,7 @@
 /**
- * Walks circuits on the calling thread, in a WebAssembly memory of its own: digests, checks, assignments, and the products that a
- * set-up needs. Long calls are cut in pieces; between them a {@link Run} is told and obeyed, and the event loop gets its turn.
+ * Walks circuits on the calling thread, in a WebAssembly memory of its own: digests, checks, assignments, and the
+ * products that a set-up needs. Long calls are cut in pieces; between them a {@link Run} is told and obeyed, and the
+ * event loop gets its turn.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { RowDigests, RowHasher } from '../circuit/digest.ts'
@@ -69,8 +70,8 @@ export interface CheckOptions {
 type Four = [number, number, number, number]
 
 /**
- * One instance of `circuit.wasm` with a memory that grows as needed, up to 4 GiB; used from one thread, one call at a time. The memory
- * goes with the object: there is nothing to close.
+ * One instance of `circuit.wasm` with a memory that grows as needed, up to 4 GiB; used from one thread, one call at a
+ * time. The memory goes with the object: there is nothing to close.
  */
 export class CircuitMachine implements RowHasher {
   readonly memory: WebAssembly.Memory
@@ -150,8 +151,8 @@ export class CircuitMachine implements RowHasher {
   }
 
   /**
-   * Evaluates all three sides of every row of a witness. Works section by section, so that also circuits run whose assignment
-   * exceeds WebAssembly's memory.
+   * Evaluates all three sides of every row of a witness. Works section by section, so that also circuits run whose
+   * assignment exceeds WebAssembly's memory.
    * @throws {SynthesisError} the witness' lengths are not the circuit's, or a scalar is not canonical
    */
   async check(circuit: CircuitTables, witness: CompactWitness, options: CheckOptions = {}): Promise<CheckResult> {

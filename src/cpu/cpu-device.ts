@@ -1,8 +1,9 @@
 /**
  * The CPU device: WebAssembly kernels on threads over one shared memory of at most 4 GiB.
  *
- * What it does is spread over its neighbours (`assignment/`, `ntt/`, `msm/`, `fixed-base/`, `device-points.ts`); here they meet
- * the interface of all devices. Nothing is computed on the coordinating thread, so it answers while the others work.
+ * What it does is spread over its neighbours (`assignment/`, `ntt/`, `msm/`, `fixed-base/`, `device-points.ts`); here
+ * they meet the interface of all devices. Nothing is computed on the coordinating thread, so it answers while the
+ * others work.
  */
 import { availableParallelism } from 'node:os'
 import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
@@ -39,8 +40,8 @@ import { RANGE_POINTS } from './working-set.ts'
 const GATHER_SHARE = 0.01
 
 /**
- * Memory that is worth the start of new threads, some tens of ms each. A WinningPoSt leaves less (180 MiB), and so is never kept from
- * beginning at once.
+ * Memory that is worth the start of new threads, some tens of ms each. A WinningPoSt leaves less (180 MiB), and so is
+ * never kept from beginning at once.
  */
 const WORTH_GIVING_BACK: number = 256 * 2 ** 20
 
@@ -48,8 +49,8 @@ export interface CpuDeviceOptions {
   /** @default availableParallelism() */
   readonly threads?: number | undefined
   /**
-   * `auto` uses fused multiply-add where it is there and exact, `enable` also sets the V8 flag that Node 20 needs (of the whole
-   * process), `never` computes in integers. @default 'auto'
+   * `auto` uses fused multiply-add where it is there and exact, `enable` also sets the V8 flag that Node 20 needs (of
+   * the whole process), `never` computes in integers. @default 'auto'
    */
   readonly relaxedSimd?: 'auto' | 'enable' | 'never' | undefined
   /** Overrides what `relaxedSimd` would choose: for tests. */
@@ -188,10 +189,11 @@ export class CpuDevice implements ProvingDevice {
   }
 
   /**
-   * Gives memory back that was wanted once, if there is much of it; what is loaded stays. To be called when nothing is in hand, and
-   * stopped before anything begins.
+   * Gives memory back that was wanted once, if there is much of it; what is loaded stays. To be called when nothing is
+   * in hand, and stopped before anything begins.
    * @param leastBytes that are to be given back
-   * @throws `signal.reason`, some ms after it aborts; {@link Error} if threads can't be started: the present ones go on then
+   * @throws `signal.reason`, some ms after it aborts; {@link Error} if threads can't be started: the present ones go on
+   * then
    */
   async trim(signal: AbortSignal, leastBytes: number = WORTH_GIVING_BACK): Promise<void> {
     if (this.memoryBytes - this.usedBytes < leastBytes) return

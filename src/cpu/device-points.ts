@@ -10,7 +10,10 @@ const UNIT_POINTS = 4_096
 /** Encoded points that are imported together, in units a thread. */
 const STAGED_UNITS_PER_THREAD = 8
 
-/** Encoded points of a range that are in memory at once: a part that is being imported, and the next one that is being read. */
+/**
+ * Encoded points of a range that are in memory at once: a part that is being imported, and the next one that is being
+ * read.
+ */
 export function stagedPoints(count: number, threads: number): number {
   return Math.min(count, 2 * STAGED_UNITS_PER_THREAD * threads * UNIT_POINTS)
 }
@@ -82,8 +85,10 @@ export class CpuPoints implements DevicePoints {
 }
 
 /**
- * Imports points from bellperson's uncompressed encoding, over all threads. A part is read while the one before it is imported.
- * @throws {SrsUnavailableError} a coordinate is not below p, a point is off the curve or infinity; `details.received` has its index
+ * Imports points from bellperson's uncompressed encoding, over all threads. A part is read while the one before it is
+ * imported.
+ * @throws {SrsUnavailableError} a coordinate is not below p, a point is off the curve or infinity; `details.received`
+ * has its index
  * @throws {RangeError} memory does not suffice
  * @throws what `read` rejects with
  */

@@ -1,4 +1,7 @@
-/** Poseidon hashing of many groups in WebAssembly, on the calling thread: for checks of vanilla proofs and for witnesses. */
+/**
+ * Poseidon hashing of many groups in WebAssembly, on the calling thread: for checks of vanilla proofs and for
+ * witnesses.
+ */
 import { merkleTreeTag } from '../circuit/poseidon/constants.ts'
 import { MemoryArena } from './arena.ts'
 import { type CircuitExports, instantiateCircuit } from './circuit-machine/module.ts'

@@ -1,8 +1,8 @@
 /**
  * Whether this process can run the kernels made of fused multiply-adds.
  *
- * They rest on `f64x2.relaxed_madd` rounding once, a·b + c exactly and then to the nearest double. The instruction set leaves open
- * whether it rounds once or twice, so it is not enough that the module compiles: the rounding is probed.
+ * They rest on `f64x2.relaxed_madd` rounding once, a·b + c exactly and then to the nearest double. The instruction set
+ * leaves open whether it rounds once or twice, so it is not enough that the module compiles: the rounding is probed.
  */
 import { setFlagsFromString } from 'node:v8'
 
@@ -32,8 +32,8 @@ export function hasRelaxedSimd(): boolean {
 }
 
 /**
- * Whether multiply-add is fused in both lanes. With x = 1 + 2^-52, x·x − (1 + 2^-51) is 2^-104 if the product is not rounded
- * first, and 0 if it is.
+ * Whether multiply-add is fused in both lanes. With x = 1 + 2^-52, x·x − (1 + 2^-51) is 2^-104 if the product is not
+ * rounded first, and 0 if it is.
  */
 export function isMultiplyAddFused(): boolean {
   if (!hasRelaxedSimd()) return false
@@ -42,8 +42,8 @@ export function isMultiplyAddFused(): boolean {
 }
 
 /**
- * Turns relaxed SIMD on where V8 has it behind a flag: Node 20. It is a flag of the whole process, so only processes of our own
- * and embedders who ask for it call this; later Nodes have it on and refuse the flag.
+ * Turns relaxed SIMD on where V8 has it behind a flag: Node 20. It is a flag of the whole process, so only processes of
+ * our own and embedders who ask for it call this; later Nodes have it on and refuse the flag.
  *
  * @returns whether relaxed SIMD compiles now
  */
@@ -65,9 +65,9 @@ export function chooseBackend(wanted: 'auto' | KernelBackend): KernelBackend {
 }
 
 /**
- * The module with the kernels of a back end, for `wasmFile`. Before version 13 V8's optimiser reorders what has no side effect; the
- * fenced variant keeps its order by stores. Core-seconds of a winning-32g proof, fenced / plain: V8 11.3 (Node 20) 24 / 41, 12.4 (Node 22)
- * 25 / 38; 13.6 (Node 24) takes 16 with the plain one.
+ * The module with the kernels of a back end, for `wasmFile`. Before version 13 V8's optimiser reorders what has no side
+ * effect; the fenced variant keeps its order by stores. Core-seconds of a winning-32g proof, fenced / plain: V8 11.3
+ * (Node 20) 24 / 41, 12.4 (Node 22) 25 / 38; 13.6 (Node 24) takes 16 with the plain one.
  */
 export function kernelModuleName(backend: KernelBackend): string {
   if (backend === 'integer') return 'kernels-int'

@@ -1,6 +1,6 @@
 /**
- * Known answers, computed once a device before it proves anything: a processor or an engine that rounds differently than the
- * kernels rely on must not come as far as a proof.
+ * Known answers, computed once a device before it proves anything: a processor or an engine that rounds differently
+ * than the kernels rely on must not come as far as a proof.
  */
 import { encodeG1, encodeG2 } from '../curve/encoding.ts'
 import { G1, G2 } from '../curve/points.ts'

@@ -1,10 +1,10 @@
 /**
  * The scalars of a set-up in WebAssembly: what the generators of an SRS are multiplied with.
  *
- * With m the size of the domain, w a primitive m-th root of unity, Z = tau^m − 1 and L_i = Z/m · w^i / (tau − w^i), the columns of
- * the constraints at tau are u_j = Σ A[i,j] · L_i, v_j and w_j likewise of B and C; the rows {input_k} · 0 = 0 that bellperson appends
- * (`generate_parameters`) count to A. Then h_i = tau^i · Z/delta, ic_j and l_j = (beta · u_j + alpha · v_j + w_j) / (gamma or delta),
- * a_j = u_j and b_j = v_j where a variable occurs in A or B.
+ * With m the size of the domain, w a primitive m-th root of unity, Z = tau^m − 1 and L_i = Z/m · w^i / (tau − w^i), the
+ * columns of the constraints at tau are u_j = Σ A[i,j] · L_i, v_j and w_j likewise of B and C; the rows {input_k} · 0 =
+ * 0 that bellperson appends (`generate_parameters`) count to A. Then h_i = tau^i · Z/delta, ic_j and l_j = (beta · u_j
+ * + alpha · v_j + w_j) / (gamma or delta), a_j = u_j and b_j = v_j where a variable occurs in A or B.
  */
 import { testBit } from '../circuit/bit-array.ts'
 import type { BitArray, CircuitShape } from '../circuit/shape.ts'
@@ -42,8 +42,8 @@ export interface WasmSetupScalars {
 }
 
 /**
- * Computes the columns at tau (about 0.6 s for the 370,590 rows of a 32 GiB WinningPoSt) and keeps them in a memory of its own
- * (32 bytes · (rows + 4 · variables)) for as long as the result lives.
+ * Computes the columns at tau (about 0.6 s for the 370,590 rows of a 32 GiB WinningPoSt) and keeps them in a memory of
+ * its own (32 bytes · (rows + 4 · variables)) for as long as the result lives.
  * @throws {Error} tau is in the domain, or a variable is in no constraint
  * @throws {RangeError} the circuit exceeds WebAssembly's memory
  * @throws `run.signal.reason` once aborted

@@ -1,12 +1,16 @@
 /**
  * What a task of the CPU device sees on the thread it runs on, and what the coordinating side calls.
  *
- * All threads share one WebAssembly memory (at most 4 GiB). Below {@link ARENA_BASE} lie constants, written with the same bytes by
- * every instance; above it, blocks that the coordinator allocates and whose addresses travel in the arguments of tasks.
+ * All threads share one WebAssembly memory (at most 4 GiB). Below {@link ARENA_BASE} lie constants, written with the
+ * same bytes by every instance; above it, blocks that the coordinator allocates and whose addresses travel in the
+ * arguments of tasks.
  */
 import type { Run } from '../groth16/proving-device.ts'
 
-/** First address of the allocator. Static data of the AssemblyScript module ends below 64 KiB, constants of the kernels below this. */
+/**
+ * First address of the allocator. Static data of the AssemblyScript module ends below 64 KiB, constants of the kernels
+ * below this.
+ */
 export const ARENA_BASE = 0x10_0000
 
 export interface ThreadContext {
@@ -21,7 +25,10 @@ export interface ThreadContext {
   readonly scratchBytes: number
 }
 
-/** Synchronous work of at most about 200 ms. Arguments and result must survive structured clone; big data goes by address. */
+/**
+ * Synchronous work of at most about 200 ms. Arguments and result must survive structured clone; big data goes by
+ * address.
+ */
 export type ThreadTask<A = never, R = unknown> = (context: ThreadContext, args: A) => R
 
 export interface Arena {
@@ -40,8 +47,8 @@ export interface ThreadPool {
   /** Which arithmetic the kernels use: doubles with fused multiply-add, or integers. */
   readonly backend: 'fma' | 'integer'
   /**
-   * Runs one task a time on each thread, in the order of `args`, until all are done; results in that order.
-   * Between tasks: reports `run.unit(done / args.length)`, and stops with `run.signal.reason` once the signal aborts (after the
+   * Runs one task a time on each thread, in the order of `args`, until all are done; results in that order. Between
+   * tasks: reports `run.unit(done / args.length)`, and stops with `run.signal.reason` once the signal aborts (after the
    * tasks that were already running have ended, so that their memory can be freed).
    */
   run<A, R>(task: string, args: readonly A[], run: Run): Promise<R[]>

@@ -1,10 +1,10 @@
 /**
- * The threads of the CPU device: worker_threads over one shared WebAssembly memory, each with its own instances of the kernels
- * and a private scratch block.
+ * The threads of the CPU device: worker_threads over one shared WebAssembly memory, each with its own instances of the
+ * kernels and a private scratch block.
  *
- * Tasks are handed out one by one: a thread gets its next task when it has answered the last, so threads of unequal speed
- * finish together, and cancelling takes no longer than one task. Of runs that overlap urgent ones go first, then those of the
- * smaller order, then those that came first; what one leaves idle another uses.
+ * Tasks are handed out one by one: a thread gets its next task when it has answered the last, so threads of unequal
+ * speed finish together, and cancelling takes no longer than one task. Of runs that overlap urgent ones go first, then
+ * those of the smaller order, then those that came first; what one leaves idle another uses.
  */
 import { readFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
@@ -26,8 +26,8 @@ const PAGE_BYTES = 65_536
 const INITIAL_PAGES: number = ARENA_BASE / PAGE_BYTES + 16
 
 /**
- * Private memory of a thread. The largest user is a unit of a multiexp in G2: records of a batch of 2,048 additions (1.5 MiB), sums of
- * 2^13 buckets and the room to combine them (2.8 MiB), and 2^14 intermediate sums (4 MiB).
+ * Private memory of a thread. The largest user is a unit of a multiexp in G2: records of a batch of 2,048 additions
+ * (1.5 MiB), sums of 2^13 buckets and the room to combine them (2.8 MiB), and 2^14 intermediate sums (4 MiB).
  */
 export const SCRATCH_BYTES: number = 9 * 2 ** 20
 
@@ -90,7 +90,9 @@ interface Thread {
   current: { readonly run: PendingRun; readonly index: number } | undefined
 }
 
-/** `running`, until a thread dies (`failed`) or {@link ComputePool.close} is called (`closed`); neither is left again. */
+/**
+ * `running`, until a thread dies (`failed`) or {@link ComputePool.close} is called (`closed`); neither is left again.
+ */
 type PoolState = 'running' | 'failed' | 'closed'
 
 export class ComputePool implements ThreadPool {
@@ -184,8 +186,9 @@ export class ComputePool implements ThreadPool {
   }
 
   /**
-   * Moves to fresh memory, since WebAssembly's can't shrink: only what is allocated takes room then. Threads are started for it while the
-   * present ones go on. To be called when nobody has a view of the memory, and stopped before anybody takes one.
+   * Moves to fresh memory, since WebAssembly's can't shrink: only what is allocated takes room then. Threads are
+   * started for it while the present ones go on. To be called when nobody has a view of the memory, and stopped before
+   * anybody takes one.
    * @throws {Error} a thread failed to start, the pool ended meanwhile, or something runs on it
    * @throws `signal.reason`; nothing was moved then
    */
@@ -303,8 +306,9 @@ export class ComputePool implements ThreadPool {
   }
 
   /**
-   * Whether threads are kept free for what is urgent: while its last tasks run, and for a moment after, since its next run needs their
-   * results. A task of another in each of these gaps would make it wait for a whole unit again and again.
+   * Whether threads are kept free for what is urgent: while its last tasks run, and for a moment after, since its next
+   * run needs their results. A task of another in each of these gaps would make it wait for a whole unit again and
+   * again.
    */
   #urgentIsUnderWay(): boolean {
     if (this.#runs.some(({ urgent }) => urgent)) return true

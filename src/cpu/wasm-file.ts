@@ -5,7 +5,9 @@ export function wasmFile(name: string): URL {
   return new URL(`../../dist/wasm/${name}.wasm`, import.meta.url)
 }
 
-/** A worker's entry, relative to `dist/`, e.g. `cpu/compute-thread.js`. Node 20 can't start a worker from a `.ts` file. */
+/**
+ * A worker's entry, relative to `dist/`, e.g. `cpu/compute-thread.js`. Node 20 can't start a worker from a `.ts` file.
+ */
 export function workerFile(path: string): URL {
   return new URL(`../../dist/${path}`, import.meta.url)
 }

@@ -1,6 +1,6 @@
 /**
- * The part of the WebAssembly JavaScript interface that this package uses. TypeScript declares it in lib "DOM" only, which a
- * Node package must not ask of its users; no public type mentions it.
+ * The part of the WebAssembly JavaScript interface that this package uses. TypeScript declares it in lib "DOM" only,
+ * which a Node package must not ask of its users; no public type mentions it.
  */
 declare namespace WebAssembly {
   interface MemoryDescriptor {

@@ -1,7 +1,9 @@
 /**
- * What the CPU device allocates for a batch of partitions, counted before it does. Each term names the allocation it stands for.
+ * What the CPU device allocates for a batch of partitions, counted before it does. Each term names the allocation it
+ * stands for.
  *
- * A snap-8m circuit (domain 2^24, 10 M aux) thus takes 1.93 GB up to its quotient, of the 4 GiB that 32-bit addresses reach.
+ * A snap-8m circuit (domain 2^24, 10 M aux) thus takes 1.93 GB up to its quotient, of the 4 GiB that 32-bit addresses
+ * reach.
  */
 import type { CircuitShape } from '../circuit/shape.ts'
 import { paramsLayout, QUERIES, QUERY_GROUP } from '../params/layout.ts'
@@ -13,19 +15,22 @@ import { ARENA_BASE } from './thread-context.ts'
 import { SCRATCH_BYTES } from './thread-pool.ts'
 
 /**
- * Points to hold at a time. More make fewer additions of buckets, but are gathered from farther away: measured on a winning-32g
- * proof, 2^17 / 2^18 / 2^19 points of G1 take 3.8 / 3.1 / 3.4 core-seconds for h, and all 272,185 points of G2 at once 4 % less
- * than in three ranges. In memory 32 MiB and 128 MiB.
+ * Points to hold at a time. More make fewer additions of buckets, but are gathered from farther away: measured on a
+ * winning-32g proof, 2^17 / 2^18 / 2^19 points of G1 take 3.8 / 3.1 / 3.4 core-seconds for h, and all 272,185 points of
+ * G2 at once 4 % less than in three ranges. In memory 32 MiB and 128 MiB.
  */
 export const RANGE_POINTS: Readonly<Record<'g1' | 'g2', number>> = { g1: 2 ** 18, g2: 2 ** 19 }
 
-/** Twiddles of both directions and factors of a coset for rows and columns of up to 2^12: at most 6 · 2^12 blocks of 96 bytes. */
+/**
+ * Twiddles of both directions and factors of a coset for rows and columns of up to 2^12: at most 6 · 2^12 blocks of 96
+ * bytes.
+ */
 const TABLE_BYTES: number = 6 * 2 ** 12 * 96
 
 /**
- * Most bytes of a circuit's templates and coefficients. PoSt circuits have a few dozen templates (0.1 MiB). Those of SHA-256 have one for
- * each pattern of constant words in a compression: 24 MiB in porep-32g, 9 MiB in porep-2k. They can be told by the few variables that
- * they multiply with: a quarter of all, where Poseidon has three quarters.
+ * Most bytes of a circuit's templates and coefficients. PoSt circuits have a few dozen templates (0.1 MiB). Those of
+ * SHA-256 have one for each pattern of constant words in a compression: 24 MiB in porep-32g, 9 MiB in porep-2k. They
+ * can be told by the few variables that they multiply with: a quarter of all, where Poseidon has three quarters.
  */
 export function shapeImageBytes({ aux, density }: Pick<CircuitShape, 'aux' | 'density'>): number {
   return (density.bAuxCount < aux / 2 ? 26 : 4) * 2 ** 20
@@ -51,8 +56,8 @@ export interface CpuWorkingSet {
 }
 
 /**
- * Most bytes of shared memory that {@link CpuDevice} takes while it proves a batch of this circuit. Not in it: the witnesses, which are
- * the caller's.
+ * Most bytes of shared memory that {@link CpuDevice} takes while it proves a batch of this circuit. Not in it: the
+ * witnesses, which are the caller's.
  */
 export function cpuWorkingSet(
   shape: Pick<CircuitShape, 'inputs' | 'aux' | 'log2Domain' | 'density'>,

@@ -1,6 +1,6 @@
 /**
- * The file that remembers an adapter's calibration: one for each adapter, driver, version of this package and text of the kernels, so that
- * none is used for another. Whatever is wrong with it, the adapter is calibrated anew.
+ * The file that remembers an adapter's calibration: one for each adapter, driver, version of this package and text of
+ * the kernels, so that none is used for another. Whatever is wrong with it, the adapter is calibrated anew.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -75,7 +75,10 @@ export async function readCalibration(
   }
 }
 
-/** @throws the system's error, also where there is no home; {@link SrsUnavailableError} if the file system does not answer */
+/**
+ * @throws the system's error, also where there is no home; {@link SrsUnavailableError} if the file system does not
+ * answer
+ */
 export async function writeCalibration(
   key: CalibrationKey,
   { tuning, additionsPerMs, trials, measuredAt }: StoredCalibration,

@@ -1,5 +1,6 @@
 /**
- * How much memory a card has, where its driver says: WebGPU does not. It decides what is kept on the card, never what is refused.
+ * How much memory a card has, where its driver says: WebGPU does not. It decides what is kept on the card, never what
+ * is refused.
  */
 import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'

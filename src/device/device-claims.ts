@@ -7,7 +7,9 @@ export interface Occupant {
   readonly partition: number
 }
 
-/** What of a device's memory a partition takes, and how many of its kind work there together; one more may get ready. */
+/**
+ * What of a device's memory a partition takes, and how many of its kind work there together; one more may get ready.
+ */
 export interface DeviceRoom {
   /** 0 to 1, of the whole. */
   readonly share: number

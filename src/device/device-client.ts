@@ -1,6 +1,6 @@
 /**
- * The main side of a device: one worker (a thread or a child process), one device, and calls that carry whole batches. What they
- * carry is told apart here: a thread shares a witness's memory, a process is sent it in counted parts.
+ * The main side of a device: one worker (a thread or a child process), one device, and calls that carry whole batches.
+ * What they carry is told apart here: a thread shares a witness's memory, a process is sent it in counted parts.
  */
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import type { CompactWitness } from '../circuit/shape.ts'
@@ -22,9 +22,15 @@ export interface DeviceCircuit {
   readonly parameters: ParametersLocation
   /** Of the set-up of parameters that the device makes. */
   readonly secrets?: ToxicWaste | undefined
-  /** Keep the imported points for the next batch: their memory is reserved, or the device's own, as far as that has room for them. */
+  /**
+   * Keep the imported points for the next batch: their memory is reserved, or the device's own, as far as that has room
+   * for them.
+   */
   readonly keepPoints: boolean
-  /** Set the working set of a batch aside in the device's own memory, for good: the circuit was preloaded to be proved at once. */
+  /**
+   * Set the working set of a batch aside in the device's own memory, for good: the circuit was preloaded to be proved
+   * at once.
+   */
   readonly setAside?: boolean | undefined
 }
 
@@ -67,11 +73,16 @@ export interface DeviceClient {
   proveBatch(batch: Batch, options: CallOptions): Promise<BatchResult>
   /** Builds the shape, opens the parameters and imports points that are kept ahead of the first proof. */
   warm(circuit: DeviceCircuit, options: CallOptions): Promise<PointResidency | undefined>
-  /** Keeps a GPU busy with small work until the signal aborts or a batch comes; does nothing on a CPU. Never rejects. */
+  /**
+   * Keeps a GPU busy with small work until the signal aborts or a batch comes; does nothing on a CPU. Never rejects.
+   */
   warmUp(signal: AbortSignal): Promise<void>
   /** Drops a circuit's shape and parameters, and what is set aside for it. A device that does not answer is ended. */
   forget(circuitId: CircuitId): Promise<void>
-  /** Ends what {@link DeviceCircuit.setAside} began, and nothing else: the circuit may be in use. A device that does not answer is ended. */
+  /**
+   * Ends what {@link DeviceCircuit.setAside} began, and nothing else: the circuit may be in use. A device that does not
+   * answer is ended.
+   */
   returnAside(circuitId: CircuitId): Promise<void>
   /** Frees the device, ends its threads. Calls in flight reject. Idempotent. */
   close(): Promise<void>
@@ -256,7 +267,9 @@ export class WorkerDeviceClient implements DeviceClient {
     await this.#link.terminate()
   }
 
-  /** A device that does not even drop a circuit hangs: who needs the memory, or waits for its end, would wait for ever. */
+  /**
+   * A device that does not even drop a circuit hangs: who needs the memory, or waits for its end, would wait for ever.
+   */
   async #orEnd<T>(limitMs: number, call: Promise<T>): Promise<T> {
     const timer = setTimeout(() => void this.#link.terminate(), limitMs)
     try {

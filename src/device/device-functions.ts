@@ -1,6 +1,7 @@
 /**
- * What a device's worker does: opens the device, keeps the circuits that it was told of (shape, parameters, points), and proves
- * batches on it. The calls come from `WorkerDeviceClient`; what is not released there is released here by `forget` and `close`.
+ * What a device's worker does: opens the device, keeps the circuits that it was told of (shape, parameters, points),
+ * and proves batches on it. The calls come from `WorkerDeviceClient`; what is not released there is released here by
+ * `forget` and `close`.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { CircuitId } from '../circuit/circuit-id.ts'
@@ -193,7 +194,8 @@ class DeviceHost {
       if (ProverError.is(error)) {
         // The file changed or holds a bad point: whoever comes next reads it anew.
         if (error.code === 'ERR_SRS_UNAVAILABLE') await this.#circuits.forget(batch.circuitId)
-        // Circuits that nobody uses now can be given up for the next try, and this one is planned anew for what the device gave.
+        // Circuits that nobody uses now can be given up for the next try, and this one is planned anew for what the
+        // device gave.
         if (error.code === 'ERR_GPU_OUT_OF_MEMORY') {
           await this.#circuits.forgetIdle()
           if (this.#plans.has(batch.circuitId)) await this.#circuits.forget(batch.circuitId)

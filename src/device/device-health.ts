@@ -1,9 +1,10 @@
 /**
  * What a device's faults say of it: try again at once, after a while, or never.
  *
- * A worker that dies is started again. After more than {@link MOST_IN_A_ROW} faults without a finished batch in between the device is
- * quarantined and tried again later, each time after twice the time: a driver that is being reinstalled comes back, and a broken
- * card costs little. So many wrong proofs in a row do the same, since a card that computes wrong rarely says so.
+ * A worker that dies is started again. After more than {@link MOST_IN_A_ROW} faults without a finished batch in between
+ * the device is quarantined and tried again later, each time after twice the time: a driver that is being reinstalled
+ * comes back, and a broken card costs little. So many wrong proofs in a row do the same, since a card that computes
+ * wrong rarely says so.
  */
 
 /** Restarts in a row without a finished batch in between. A worker that dies this often would die again. */

@@ -1,10 +1,10 @@
 /**
- * A device's own memory as its worker gives it out: circuits hold their shapes and what is kept of their points, batches what they work
- * with. What can't be had now is waited for: circuits that nobody uses are given up first, those that fall idle meanwhile too, then batches
- * in hand are let finish.
+ * A device's own memory as its worker gives it out: circuits hold their shapes and what is kept of their points,
+ * batches what they work with. What can't be had now is waited for: circuits that nobody uses are given up first, those
+ * that fall idle meanwhile too, then batches in hand are let finish.
  *
- * A preloaded circuit's working set is set aside for good, so that its next batch waits for nobody. It stays itself where waiting helps as
- * well.
+ * A preloaded circuit's working set is set aside for good, so that its next batch waits for nobody. It stays itself
+ * where waiting helps as well.
  */
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import type { Run } from '../groth16/proving-device.ts'
@@ -63,7 +63,9 @@ export class DeviceMemory {
     return [...this.#setAside].reduce((sum, [circuitId, { bytes }]) => sum + (circuitId === but ? 0 : bytes), 0)
   }
 
-  /** Counts what a circuit holds, until it is disposed of. It is not waited for: a batch that was admitted asked for it. */
+  /**
+   * Counts what a circuit holds, until it is disposed of. It is not waited for: a batch that was admitted asked for it.
+   */
   hold(bytes: number): Disposable {
     this.#usedBytes += bytes
     return this.#release(bytes)
@@ -77,7 +79,8 @@ export class DeviceMemory {
   }
 
   /**
-   * Waits for the memory of a batch. With nothing else in hand it is given in any case: that it fits was found out before.
+   * Waits for the memory of a batch. With nothing else in hand it is given in any case: that it fits was found out
+   * before.
    * @throws `run.signal.reason` once the signal aborts
    */
   async admit(circuitId: CircuitId, bytes: number, run: Run): Promise<Disposable> {
@@ -105,8 +108,8 @@ export class DeviceMemory {
   }
 
   /**
-   * What is preloaded goes only if there is no batch whose end would do, and what the batch itself is about to use only if other circuits are
-   * not enough.
+   * What is preloaded goes only if there is no batch whose end would do, and what the batch itself is about to use only
+   * if other circuits are not enough.
    * @param own the batch's circuit
    * @param others batches in hand beside the one that asks
    */

@@ -1,9 +1,10 @@
 /**
- * The devices of an engine: who has which, and who waits. Seats are given in the order of the claims; what a device does when it
- * fails is in `pooled-device.ts`, who may share one in `seats.ts`. What a device was working on when it failed rejects, and is the
- * caller's to repeat.
+ * The devices of an engine: who has which, and who waits. Seats are given in the order of the claims; what a device
+ * does when it fails is in `pooled-device.ts`, who may share one in `seats.ts`. What a device was working on when it
+ * failed rejects, and is the caller's to repeat.
  *
- * A stand-in (the CPU device beside GPUs) is started when a partition asks for it first, and gets only those that ask for it.
+ * A stand-in (the CPU device beside GPUs) is started when a partition asks for it first, and gets only those that ask
+ * for it.
  */
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import { GpuUnavailableError, WorkerExitedError } from '../errors.ts'
@@ -114,8 +115,8 @@ export class GpuPool {
   }
 
   /**
-   * Partitions of this kind that devices, or their stand-in, would work on at once; one where no device is left for it, which asks for
-   * a device and is refused.
+   * Partitions of this kind that devices, or their stand-in, would work on at once; one where no device is left for it,
+   * which asks for a device and is refused.
    */
   free(claim: ClaimKind, role: DeviceRole = 'device'): number {
     const devices = role === 'device' ? this.#usable : this.#of(role)
@@ -146,7 +147,10 @@ export class GpuPool {
     return this.#left('standIn') ? this.#standIn : undefined
   }
 
-  /** Has the idle devices work on nothing in particular until the signal aborts, so that their clocks are up when a proof comes. */
+  /**
+   * Has the idle devices work on nothing in particular until the signal aborts, so that their clocks are up when a
+   * proof comes.
+   */
   warmUp(signal: AbortSignal): void {
     for (const { state, client } of this.#of('device')) if (state === 'idle') void client?.warmUp(signal)
   }
@@ -277,8 +281,9 @@ export class GpuPool {
   }
 
   /**
-   * The device with the fewest partitions on it; one that has failed this partition or is too small only if there is no other. A seat
-   * that somebody waits for who goes before is nobody else's, however well it would fit: those who need more room would never get it.
+   * The device with the fewest partitions on it; one that has failed this partition or is too small only if there is no
+   * other. A seat that somebody waits for who goes before is nobody else's, however well it would fit: those who need
+   * more room would never get it.
    */
   #deviceFor({ claim, role }: Waiter, passed: readonly Waiter[]): PooledDevice | undefined {
     const enough = this.#enough(claim, role)

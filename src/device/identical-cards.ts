@@ -1,7 +1,7 @@
 /**
- * Identical cards have one name, and no option of WebGPU tells them apart: each process gets the first one. Mesa's Vulkan layer
- * `VK_LAYER_MESA_device_select` (it comes with Mesa's drivers and acts on those of other makers too) reads in `DRI_PRIME` which
- * card a process shall see first.
+ * Identical cards have one name, and no option of WebGPU tells them apart: each process gets the first one. Mesa's
+ * Vulkan layer `VK_LAYER_MESA_device_select` (it comes with Mesa's drivers and acts on those of other makers too) reads
+ * in `DRI_PRIME` which card a process shall see first.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 
@@ -15,8 +15,8 @@ const VENDORS: readonly (readonly [RegExp, string])[] = [
 const DISPLAY = '0x03'
 
 /**
- * Variables for a process that shall use one of several identical cards; none where the cards can't be told apart, which is anywhere
- * but on Linux.
+ * Variables for a process that shall use one of several identical cards; none where the cards can't be told apart,
+ * which is anywhere but on Linux.
  * @param copy which one, of `copies`
  */
 export function environmentOfCard(name: string, copy: number, copies: number): Readonly<Record<string, string>> {

@@ -1,4 +1,7 @@
-/** Work for the time in which a device has nothing else to do: it begins after a while of idleness, and gives way to anything. */
+/**
+ * Work for the time in which a device has nothing else to do: it begins after a while of idleness, and gives way to
+ * anything.
+ */
 
 /** When the work is done. */
 export interface IdleWorkOptions {

@@ -1,6 +1,6 @@
 /**
- * Calls to a worker that always settle, whatever the worker runs in: what threads (`worker-link.ts`) and processes (`process-link.ts`) have
- * in common, on both sides.
+ * Calls to a worker that always settle, whatever the worker runs in: what threads (`worker-link.ts`) and processes
+ * (`process-link.ts`) have in common, on both sides.
  *
  * - an error comes back as its own class with all fields;
  * - a call that is in flight when the worker dies rejects;
@@ -10,7 +10,8 @@ import { type ErrorObject, fromErrorObject, toErrorObject, type WorkerExitedErro
 import type { Milestone, Run } from '../groth16/proving-device.ts'
 
 /**
- * Functions of a worker: one argument that survives structured clone, and what the work reports to and obeys. What is returned is copied.
+ * Functions of a worker: one argument that survives structured clone, and what the work reports to and obeys. What is
+ * returned is copied.
  */
 export type WorkerFunctions = Readonly<Record<string, (args: never, run: Run) => unknown>>
 
@@ -20,8 +21,8 @@ export interface Link<F extends WorkerFunctions> {
   /** Resolves when the worker is gone, with what to tell those who waited for it. */
   readonly exited: Promise<WorkerExitedError>
   /**
-   * Calls a function of the worker. After an abort it settles only when the worker has stopped the work, so that what the work
-   * used may be given to others; callers who want to know sooner race it against their signal.
+   * Calls a function of the worker. After an abort it settles only when the worker has stopped the work, so that what
+   * the work used may be given to others; callers who want to know sooner race it against their signal.
    * @throws what the function threw; `signal.reason`; {@link WorkerExitedError}
    */
   call<M extends keyof F & string>(
@@ -64,8 +65,8 @@ export interface Passage {
 }
 
 /**
- * How long a worker may take to stop after an abort. A unit is at most about 200 ms; a worker that is silent for so much
- * longer is stuck and is ended, since what it holds can't be given to others while it may still use it.
+ * How long a worker may take to stop after an abort. A unit is at most about 200 ms; a worker that is silent for so
+ * much longer is stuck and is ended, since what it holds can't be given to others while it may still use it.
  */
 export const STOP_LIMIT_MS = 10_000
 
@@ -77,7 +78,9 @@ export class Calls {
   /** Resolves when the worker is gone, with what to tell those who waited for it. */
   readonly exited: Promise<WorkerExitedError>
   readonly #end: () => void
-  /** Those in flight. A call must not wait for `exited` itself: what it returned would be held until the worker is gone. */
+  /**
+   * Those in flight. A call must not wait for `exited` itself: what it returned would be held until the worker is gone.
+   */
   readonly #failing = new Set<(error: WorkerExitedError) => void>()
   #gone: WorkerExitedError | undefined
   #exit!: (error: WorkerExitedError) => void

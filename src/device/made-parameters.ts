@@ -1,6 +1,6 @@
 /**
- * Parameters that a device makes in its own memory instead of reading them: development parameters of circuits whose files would be tens of
- * gigabytes. All devices of an engine are given the same secrets, and so hold the same points.
+ * Parameters that a device makes in its own memory instead of reading them: development parameters of circuits whose
+ * files would be tens of gigabytes. All devices of an engine are given the same secrets, and so hold the same points.
  */
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -27,7 +27,8 @@ const SETUP_SHARE = 0.2
 /**
  * Makes parameters, and writes their verifying key to `located.vkFile`.
  * @param secrets of their set-up; who has none makes no parameters
- * @param options with all queries kept, all points are made now; else each pass makes those anew that are not, as it would read them
+ * @param options with all queries kept, all points are made now; else each pass makes those anew that are not, as it
+ * would read them
  * @throws {UnsupportedProofError} the device makes none
  * @throws {SrsUnavailableError} the key can't be written
  * @throws `run.signal.reason` once the signal aborts
@@ -104,8 +105,8 @@ interface BegunSetup {
 }
 
 /**
- * A set-up that is begun when it is needed, once for all who wait, and again after it was released. Of one that nobody waits for any more the rest is not
- * done.
+ * A set-up that is begun when it is needed, once for all who wait, and again after it was released. Of one that nobody
+ * waits for any more the rest is not done.
  */
 class SharedSetup {
   readonly #open: (run: Run) => Promise<DeviceSetup>

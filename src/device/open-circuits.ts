@@ -1,6 +1,6 @@
 /**
- * The circuits that a device's worker has open. Batches share what is open; it is freed when it was forgotten and nobody uses it
- * any more, whichever comes last, so that no batch loses what it works with to another's end.
+ * The circuits that a device's worker has open. Batches share what is open; it is freed when it was forgotten and
+ * nobody uses it any more, whichever comes last, so that no batch loses what it works with to another's end.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { CircuitId } from '../circuit/circuit-id.ts'
@@ -50,8 +50,8 @@ export class OpenCircuits {
   }
 
   /**
-   * Opens a circuit, or shares what is open or being opened: that goes on as long as anybody waits for it. A failure is told to all
-   * who wait; whoever comes next tries again.
+   * Opens a circuit, or shares what is open or being opened: that goes on as long as anybody waits for it. A failure is
+   * told to all who wait; whoever comes next tries again.
    * @throws what opening failed with; `run.signal.reason` once the signal aborts
    */
   async use(circuit: DeviceCircuit, run: Run): Promise<UsedCircuit> {

@@ -1,4 +1,7 @@
-/** Opening the device of a worker, of either kind. What a kind needs is imported when it is opened, and nothing of the other. */
+/**
+ * Opening the device of a worker, of either kind. What a kind needs is imported when it is opened, and nothing of the
+ * other.
+ */
 import type { ProvingDevice, Run } from '../groth16/proving-device.ts'
 import type { WebGpuDevice } from '../webgpu/webgpu-device.ts'
 import type { DeviceInfo, DeviceSpec, TuningInUse } from './device-spec.ts'
@@ -25,7 +28,8 @@ export interface OpenDevice {
 }
 
 /**
- * A minute after the last batch of a queue no other is about to come, and touching memory again costs a large one a tenth of a second.
+ * A minute after the last batch of a queue no other is about to come, and touching memory again costs a large one a
+ * tenth of a second.
  */
 const TRIMMING = { idleMs: 60_000, attempts: 1, repeats: true } as const
 
@@ -40,7 +44,9 @@ export async function openDevice(spec: DeviceSpec): Promise<OpenDevice> {
   return spec.kind === 'cpu' ? await openCpu(spec) : await openWebGpu(spec)
 }
 
-/** Of a card's memory, what to plan for where nobody said: the rest is the system's, or of programs that came before. */
+/**
+ * Of a card's memory, what to plan for where nobody said: the rest is the system's, or of programs that came before.
+ */
 const CARD_SHARE = 0.85
 
 async function countOnCard({ gpu }: WebGpuDevice): Promise<void> {

@@ -15,7 +15,10 @@ export interface DevicePlan {
   readonly standIn?: StandInSlot | undefined
   /** Why there is no GPU. */
   readonly gpuUnavailable?: string | undefined
-  /** Set where GPUs were asked for by name: each partition that runs on the CPU device instead is told of as a `fallback`. */
+  /**
+   * Set where GPUs were asked for by name: each partition that runs on the CPU device instead is told of as a
+   * `fallback`.
+   */
   readonly fallback?: GpuUnavailableError | undefined
 }
 
@@ -25,7 +28,8 @@ type DeviceOptions = Pick<ResolvedOptions, 'gpu' | 'cpu'>
 export const CPU_NAME = 'CPU (WebAssembly)'
 
 /**
- * Chooses devices; opens none. Without GPUs in the options nothing of WebGPU is loaded; else a process of its own lists them.
+ * Chooses devices; opens none. Without GPUs in the options nothing of WebGPU is loaded; else a process of its own lists
+ * them.
  * @param list a test seam
  * @throws {GpuUnavailableError} there is no such GPU, and the CPU device is not to stand in
  * @throws {InvalidOptionsError} one of several identical cards is to be opened in a thread
@@ -69,8 +73,8 @@ export function gpuSpec(adapter: ListedAdapter, gpu: DeviceOptions['gpu']): WebG
 }
 
 /**
- * Unless a thread is asked for each GPU has a process: a driver that crashes takes its process along, and Dawn aborts the process
- * that exits while it has work in flight. Neither may happen to the process that embeds the engine.
+ * Unless a thread is asked for each GPU has a process: a driver that crashes takes its process along, and Dawn aborts
+ * the process that exits while it has work in flight. Neither may happen to the process that embeds the engine.
  */
 function gpuSlot(adapter: ListedAdapter, index: number, { gpu }: DeviceOptions): DeviceSlot {
   const { name, copy, copies } = adapter

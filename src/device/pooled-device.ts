@@ -1,8 +1,8 @@
 /**
  * One device of the pool, through its starts and deaths.
  *
- * A device whose worker exits is started again in the background with the next generation. One that fails again and again is
- * quarantined and tried later.
+ * A device whose worker exits is started again in the background with the next generation. One that fails again and
+ * again is quarantined and tried later.
  *
  *     starting → idle ⇄ proving → lost → starting …     starting → excluded (failed its first self-test)
  *     idle, proving, lost → quarantined → starting …
@@ -15,7 +15,9 @@ import { DeviceHealth } from './device-health.ts'
 import type { DeviceInfo } from './device-spec.ts'
 import { Seats } from './seats.ts'
 
-/** A driver that hangs after a reset never answers; compiling and testing all of its kernels takes a slow one a minute. */
+/**
+ * A driver that hangs after a reset never answers; compiling and testing all of its kernels takes a slow one a minute.
+ */
 const START_LIMIT_MS = 300_000
 
 /** How one device is started, anew after each death. */
@@ -28,7 +30,9 @@ export interface DeviceSlot {
 /** Who is asked: the engine's devices, or their stand-in. */
 export type DeviceRole = 'device' | 'standIn'
 
-/** `excluded`: failed its self-test when it was started first. `quarantined`: after repeated faults, tried again later. */
+/**
+ * `excluded`: failed its self-test when it was started first. `quarantined`: after repeated faults, tried again later.
+ */
 export type DeviceState = 'starting' | 'idle' | 'proving' | 'lost' | 'excluded' | 'quarantined'
 
 /** One device, as the status shows it. */
@@ -71,7 +75,10 @@ export interface DeviceHold extends Disposable {
   readonly first: boolean
   /** Its part of the device's time since it works, ms. */
   readonly deviceMs: number
-  /** Aborts if it does not work yet and another device could begin with it at once: it is to be let go of, and claimed anew. */
+  /**
+   * Aborts if it does not work yet and another device could begin with it at once: it is to be let go of, and claimed
+   * anew.
+   */
   readonly recall: AbortSignal
   /** Calls back when it is this partition's turn to work, at once if it is; until then it gets ready. */
   whenWorking(callback: () => void): void
@@ -234,8 +241,8 @@ export class PooledDevice {
   }
 
   /**
-   * A proof of this device did not verify. What the device holds of the circuit may be what is wrong: it drops that, and reads it anew for
-   * the next proof.
+   * A proof of this device did not verify. What the device holds of the circuit may be what is wrong: it drops that,
+   * and reads it anew for the next proof.
    */
   verifyFailed(circuitId: CircuitId): void {
     this.#client?.forget(circuitId).catch(() => {})

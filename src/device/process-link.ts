@@ -1,8 +1,8 @@
 /**
  * Calls to a child process, which keep what `link.ts` promises. Arguments are copied, so they hold no shared memory.
  *
- * A device gets a process where its driver needs variables of its own (identical cards), and where a driver that crashes must not
- * end the process that asked for a proof.
+ * A device gets a process where its driver needs variables of its own (identical cards), and where a driver that
+ * crashes must not end the process that asked for a proof.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { writeSync } from 'node:fs'
@@ -133,14 +133,15 @@ export function serveProcess(functions: WorkerFunctions): void {
     running.delete(id)
     send({ kind: 'reply', id, reply })
   })
-  // A signal from a terminal goes to the whole group; when this process ends is for its parent to say, or for its parent's end.
+  // A signal from a terminal goes to the whole group; when this process ends is for its parent to say, or for its
+  // parent's end.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
   process.on('disconnect', () => endProcess())
 }
 
 /**
- * The child's side: ends at once, whatever is in flight. An orderly exit would tear the runtime down around native promises, which
- * the driver's binding takes for a bug and aborts on.
+ * The child's side: ends at once, whatever is in flight. An orderly exit would tear the runtime down around native
+ * promises, which the driver's binding takes for a bug and aborts on.
  */
 export function endProcess(error?: Error): void {
   // To a file descriptor and not a stream: it must have left before the end.

@@ -1,9 +1,10 @@
 /**
  * The partitions on one device.
  *
- * One works, or several that share a pass over streamed points, as many as the device's memory holds. One more gets ready: it sends
- * its witness, and uses what those before it leave of the device, so that the device never waits for the host between two
- * partitions. Another seat is for what is critical while all others are less urgent: its units go before theirs.
+ * One works, or several that share a pass over streamed points, as many as the device's memory holds. One more gets
+ * ready: it sends its witness, and uses what those before it leave of the device, so that the device never waits for
+ * the host between two partitions. Another seat is for what is critical while all others are less urgent: its units go
+ * before theirs.
  */
 import { type Claim, type ClaimKind, type DeviceRoom, URGENT_RANK } from './device-claims.ts'
 
@@ -110,8 +111,8 @@ export class Seats {
   }
 
   /**
-   * Whether a seat's partition is, or was when it left, the one that the device works on: of several that were on a device when it
-   * died, this is the one to suspect.
+   * Whether a seat's partition is, or was when it left, the one that the device works on: of several that were on a
+   * device when it died, this is the one to suspect.
    */
   isFirst(seat: Seat): boolean {
     return seat === this.#urgent || seat === this.#normal[0] || seat.wasFirst

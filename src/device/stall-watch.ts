@@ -1,8 +1,8 @@
 /** Notices a device that hangs: no unit of any partition on it ends any more. */
 
 /**
- * A unit takes up to about 200 ms, reading and checking a large parameter file anew after a restart some seconds between two
- * reports; a driver that compiles its shaders for the first time up to half a minute.
+ * A unit takes up to about 200 ms, reading and checking a large parameter file anew after a restart some seconds
+ * between two reports; a driver that compiles its shaders for the first time up to half a minute.
  */
 export const STALL_MS: number = 120_000
 

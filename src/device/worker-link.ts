@@ -1,8 +1,9 @@
 /**
  * Calls to a worker thread, for every worker of this package. Large arguments lie in shared memory.
  *
- * Comlink carries the calls. It keeps name, message and stack of an error only, leaves calls pending for ever whose worker died, and has no
- * way back for progress: `link.ts` adds all that, with a port of its own for each call, on which progress comes back and an abort goes out.
+ * Comlink carries the calls. It keeps name, message and stack of an error only, leaves calls pending for ever whose
+ * worker died, and has no way back for progress: `link.ts` adds all that, with a port of its own for each call, on
+ * which progress comes back and an abort goes out.
  */
 import {
   MessageChannel,
@@ -33,16 +34,17 @@ type Dispatch = (method: string, args: unknown, port: MessagePort) => Promise<Re
 type ToWorker = { readonly kind: 'abort' }
 
 /**
- * How long a thread that is ended may take to go. One that waits in a system call (a read from a file server that is gone) can't be
- * ended before that returns, which may be never.
+ * How long a thread that is ended may take to go. One that waits in a system call (a read from a file server that is
+ * gone) can't be ended before that returns, which may be never.
  */
 const END_LIMIT_MS = 2_000
 
 /** How a thread is ended. */
 export interface WorkerLinkOptions {
   /**
-   * Names the function that frees what the thread holds and ends it. For one that can't be ended from outside: it holds native promises, and
-   * a runtime that goes while one is pending ends the whole process. {@link WorkerLink.terminate} then asks it to end.
+   * Names the function that frees what the thread holds and ends it. For one that can't be ended from outside: it holds
+   * native promises, and a runtime that goes while one is pending ends the whole process. {@link WorkerLink.terminate}
+   * then asks it to end.
    */
   readonly endsBy?: string | undefined
 }
@@ -124,7 +126,10 @@ export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
     await this.exited
   }
 
-  /** Has the thread free what it holds. Once it has, nothing native is pending in it, and it goes by itself or can be ended. */
+  /**
+   * Has the thread free what it holds. Once it has, nothing native is pending in it, and it goes by itself or can be
+   * ended.
+   */
   async #endBy(method: string): Promise<void> {
     this.#giveUpCalls('was given up')
     const { port1, port2 } = new MessageChannel()
@@ -170,8 +175,8 @@ export function serveWorker(functions: WorkerFunctions): void {
 }
 
 /**
- * Worker side: no more calls; the thread ends when nothing else keeps it alive, or at once of an error. Call it after the last reply
- * has left.
+ * Worker side: no more calls; the thread ends when nothing else keeps it alive, or at once of an error. Call it after
+ * the last reply has left.
  */
 export function endWorker(error?: Error): void {
   mainPort().close()

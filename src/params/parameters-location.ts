@@ -16,13 +16,16 @@ export interface ParametersLocation {
   /** Development only: fingerprint of the circuit that they were made for. */
   readonly circuitFingerprint?: string
   /**
-   * Instead of a file: devices make the points in their own memory. The first of them writes the verifying key to `vkFile`; what it will be is
-   * not known before, so that the digests only tell one set-up from another.
+   * Instead of a file: devices make the points in their own memory. The first of them writes the verifying key to
+   * `vkFile`; what it will be is not known before, so that the digests only tell one set-up from another.
    */
   readonly made?: true
 }
 
-/** Parameters as they are found: with the secrets of the set-up where devices make the points. Nobody but these is to get them. */
+/**
+ * Parameters as they are found: with the secrets of the set-up where devices make the points. Nobody but these is to
+ * get them.
+ */
 export interface LocatedParameters extends ParametersLocation {
   readonly secrets?: ToxicWaste
 }

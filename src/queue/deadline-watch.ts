@@ -1,8 +1,9 @@
 /**
  * Tells ahead, by measured times, that a job will miss its deadline.
  *
- * The estimate of a job is what is left of it and of all jobs that go before it, divided by the devices: those are what work waits
- * for. A circuit that was never proved counts as nothing, so that a warning is never made up. Each job is warned of once.
+ * The estimate of a job is what is left of it and of all jobs that go before it, divided by the devices: those are what
+ * work waits for. A circuit that was never proved counts as nothing, so that a warning is never made up. Each job is
+ * warned of once.
  */
 import type { Clock, Job } from './job.ts'
 import type { Rates } from './progress.ts'

@@ -1,5 +1,6 @@
 /**
- * Every job in hand, from the moment it is accepted to its outcome: who waits for it, how far it is, and what is told of it.
+ * Every job in hand, from the moment it is accepted to its outcome: who waits for it, how far it is, and what is told
+ * of it.
  *
  *     accept → announce (`queued`) → start (`active`) → settle (`completed` | `failed` | `cancelled`) → `drained`
  *
@@ -93,8 +94,8 @@ export class JobDesk {
   }
 
   /**
-   * Takes a job on. From here on it ends in exactly one of completed, failed and cancelled. Who finds `maxQueued` jobs waiting is
-   * refused, unless it would not have to wait.
+   * Takes a job on. From here on it ends in exactly one of completed, failed and cancelled. Who finds `maxQueued` jobs
+   * waiting is refused, unless it would not have to wait.
    * @throws {QueueFullError}
    */
   accept(request: ValidatedRequest, fingerprint = ''): Ticket {
@@ -143,8 +144,8 @@ export class JobDesk {
   }
 
   /**
-   * The request is right: the job waits for its turn. Its place among equals follows from this moment, so that a job whose checks
-   * take long holds nobody up.
+   * The request is right: the job waits for its turn. Its place among equals follows from this moment, so that a job
+   * whose checks take long holds nobody up.
    */
   announce(ticket: Ticket): void {
     const { job } = ticket

@@ -1,6 +1,6 @@
 /**
- * A job (one request) and its partitions, each with its state. A state changes only along the arrows written here; anything else
- * is a bug and throws.
+ * A job (one request) and its partitions, each with its state. A state changes only along the arrows written here;
+ * anything else is a bug and throws.
  */
 import { setMaxListeners } from 'node:events'
 import type { CircuitId, ProofKind } from '../circuit/circuit-id.ts'
@@ -73,7 +73,10 @@ export class Partition {
   alone = false
   /** Set if a proof of it did not hold, or if a device found fault with an input that has none. */
   doubt: ProofInvalidError | undefined
-  /** A device found that the witness, which nobody had checked, does not satisfy the circuit: the input is to be checked on the host. */
+  /**
+   * A device found that the witness, which nobody had checked, does not satisfy the circuit: the input is to be checked
+   * on the host.
+   */
   suspicion: SynthesisError | undefined
   /** The host has checked the input, hashes included, and found no fault. */
   inputIsSound = false

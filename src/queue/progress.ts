@@ -12,12 +12,15 @@ export interface PhaseTimes {
 }
 
 /**
- * Shares of the phases until a circuit was measured: those of a 32 GiB WinningPoSt on two cores (about 1 s, 12 s and 0.1 s),
- * the smallest real circuit, so that the device's share is rather too small than too large for the others.
+ * Shares of the phases until a circuit was measured: those of a 32 GiB WinningPoSt on two cores (about 1 s, 12 s and
+ * 0.1 s), the smallest real circuit, so that the device's share is rather too small than too large for the others.
  */
 const ASSUMED: PhaseTimes = { synthesisMs: 8, gpuMs: 91, verifyMs: 1 }
 
-/** Weight of the newest measurement: rates follow a change of load within a few jobs, and one slow job does not upset them. */
+/**
+ * Weight of the newest measurement: rates follow a change of load within a few jobs, and one slow job does not upset
+ * them.
+ */
 const NEWEST_WEIGHT = 0.3
 
 /** Measured times by circuit. */

@@ -1,6 +1,6 @@
 /**
- * One partition's way: reserve → synthesize → prove. What it holds (memory, its place among those that synthesize, its circuit, a
- * device) is released on every path, and only when the work that uses it has stopped.
+ * One partition's way: reserve → synthesize → prove. What it holds (memory, its place among those that synthesize, its
+ * circuit, a device) is released on every path, and only when the work that uses it has stopped.
  */
 import type { LoadedCircuit } from '../budget/circuit-use.ts'
 import type { CompactWitness } from '../circuit/shape.ts'
@@ -30,7 +30,10 @@ const FAULTS_OF_DEVICES: ReadonlySet<ProverErrorCode> = new Set([
 /** A partition can't be tried again on a device: others have the memory that it gave back. */
 class MemoryTaken extends Error {}
 
-/** A partition begins anew: a device found fault with its input, and the host is to say whether that is so, or has said that it is not. */
+/**
+ * A partition begins anew: a device found fault with its input, and the host is to say whether that is so, or has said
+ * that it is not.
+ */
 class BeginAnew extends Error {}
 
 /** @throws `partition.job.signal.reason` once the job is aborted, else what made the partition fail */
@@ -126,7 +129,8 @@ function synthesizedBy(
 }
 
 /**
- * The host found no fault where a device did: it is the device that is wrong, and is told of like one that makes wrong proofs.
+ * The host found no fault where a device did: it is the device that is wrong, and is told of like one that makes wrong
+ * proofs.
  * @throws {BeginAnew} always: the partition goes elsewhere, if it can
  */
 function acquit(steps: PartitionSteps, partition: Partition, suspicion: SynthesisError): never {
@@ -232,7 +236,10 @@ function proveOnDevice(steps: PartitionSteps, partition: Partition, work: Device
   })
 }
 
-/** @throws {BeginAnew}, or {ProofInvalidError} if the host has found the input sound already: two devices can't be right against it */
+/**
+ * @throws {BeginAnew}, or {ProofInvalidError} if the host has found the input sound already: two devices can't be right
+ * against it
+ */
 function suspect(partition: Partition, unsatisfied: SynthesisError): never {
   const { inputIsSound, doubt } = partition
   if (inputIsSound && doubt !== undefined) throw doubt

@@ -4,9 +4,9 @@ import { PRIORITIES, type Priority } from '../request/proof-request.ts'
 const HIGH = PRIORITIES.indexOf('high')
 
 /**
- * A job rises by one priority each time it has waited this long, so that nothing waits for ever behind a steady stream of more
- * urgent work. Half an hour is the length of a proving deadline: work that is meant to be done within one is not overtaken by
- * what waited for less. It never rises to critical: a block's WinningPoSt has seconds.
+ * A job rises by one priority each time it has waited this long, so that nothing waits for ever behind a steady stream
+ * of more urgent work. Half an hour is the length of a proving deadline: work that is meant to be done within one is
+ * not overtaken by what waited for less. It never rises to critical: a block's WinningPoSt has seconds.
  */
 export const AGING_STEP_MS: number = 30 * 60_000
 

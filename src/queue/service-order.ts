@@ -1,8 +1,8 @@
 /**
  * A list that is always in order of service, cheap to add to and to take the first of, also with ten thousand entries.
  *
- * Places change by themselves only when waiting raises a rank ({@link AGING_STEP_MS}), which is known ahead: until then the list
- * is sorted once and for all, and an entry is found by halving.
+ * Places change by themselves only when waiting raises a rank ({@link AGING_STEP_MS}), which is known ahead: until then
+ * the list is sorted once and for all, and an entry is found by halving.
  */
 import { AGING_STEP_MS, compareJobs, nextRiseMs, type Placed } from './rank.ts'
 

@@ -4,12 +4,16 @@ import type { Job } from './job.ts'
 import type { Outcome, Ticket } from './ticket.ts'
 
 /**
- * After an abort a call waits for its work to stop, so that memory and device are free when it rejects; a unit of work takes up
- * to 200 ms, and no caller is kept waiting longer than this. What still runs then is stopped in the background.
+ * After an abort a call waits for its work to stop, so that memory and device are free when it rejects; a unit of work
+ * takes up to 200 ms, and no caller is kept waiting longer than this. What still runs then is stopped in the
+ * background.
  */
 export const ABORT_GRACE_MS = 120
 
-/** Timers run by a clock that nobody sets, and that stands still while a machine sleeps; deadlines are of the one on the wall. */
+/**
+ * Timers run by a clock that nobody sets, and that stands still while a machine sleeps; deadlines are of the one on the
+ * wall.
+ */
 const CLOCK_CHECK_MS = 10_000
 
 /** How a job ends that was stopped: by a partition's failure or its deadline, or by those who wanted it. */

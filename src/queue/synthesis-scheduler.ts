@@ -1,15 +1,15 @@
 /**
  * Which partition is synthesized next.
  *
- * Order: the job's place (priority, deadline, arrival), then the partition's index; so jobs complete one after another instead of
- * all crawling. A partition starts when
+ * Order: the job's place (priority, deadline, arrival), then the partition's index; so jobs complete one after another
+ * instead of all crawling. A partition starts when
  * - fewer than `concurrency` are being synthesized,
  * - at most `lookahead` would wait for a device: a witness costs memory, and devices consume them one by one,
  * - its memory is granted.
  *
- * The first in order asks the budget, and nothing behind it starts before it was granted. A partition of higher rank than all
- * that asked before asks at once, beside them, and counts only lanes of its own rank: a WinningPoSt waits neither for the memory
- * nor for the synthesis of something less urgent.
+ * The first in order asks the budget, and nothing behind it starts before it was granted. A partition of higher rank
+ * than all that asked before asks at once, beside them, and counts only lanes of its own rank: a WinningPoSt waits
+ * neither for the memory nor for the synthesis of something less urgent.
  */
 import type { MemoryBudget, Reservation } from '../budget/memory-budget.ts'
 import type { CircuitId } from '../circuit/circuit-id.ts'
@@ -42,7 +42,10 @@ export interface Turn {
   readonly memory: Reservation
   /** Synthesis has ended: another may begin. */
   synthesized(): void
-  /** A device took the partition, or it failed: another witness may be made ahead. Idempotent; implies {@link synthesized}. */
+  /**
+   * A device took the partition, or it failed: another witness may be made ahead. Idempotent; implies
+   * {@link synthesized}.
+   */
   leave(): void
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the callers of `prove()` hold of one job. Several calls with the same `requestId` share it; the job is cancelled when the
- * last of them has given up.
+ * What the callers of `prove()` hold of one job. Several calls with the same `requestId` share it; the job is cancelled
+ * when the last of them has given up.
  */
 import { defaultMaxListeners, getMaxListeners, setMaxListeners } from 'node:events'
 import { isThenable, type JobProgress, type ProofResult } from '../events.ts'
@@ -54,7 +54,9 @@ export class Ticket {
     return this.#ended
   }
 
-  /** One caller's share in the job. Rejects with `signal.reason` once its signal aborts, whatever becomes of the job. */
+  /**
+   * One caller's share in the job. Rejects with `signal.reason` once its signal aborts, whatever becomes of the job.
+   */
   wait({ signal, onProgress }: WaitOptions): Promise<ProofResult> {
     this.#callers++
     // Of this call alone: others may have come with the same function.
@@ -85,7 +87,10 @@ export class Ticket {
     this.job.abort(reason)
   }
 
-  /** Tells the callers how far the job is. The first listener that throws or rejects is reported to `onError`: it would fail each time. */
+  /**
+   * Tells the callers how far the job is. The first listener that throws or rejects is reported to `onError`: it would
+   * fail each time.
+   */
   report(progress: JobProgress, onError: (error: unknown) => void): void {
     const failed = (error: unknown): void => {
       if (!this.#listenerFailed) onError(error)
@@ -118,8 +123,9 @@ export function copyOf(result: ProofResult): ProofResult {
 }
 
 /**
- * One signal may well stop more than ten jobs, which Node would take for a leak; a limit that was set by its owner stays.
- * Not 0, Node's other word for no limit: `getMaxListeners` then throws for this signal when the next job comes with it.
+ * One signal may well stop more than ten jobs, which Node would take for a leak; a limit that was set by its owner
+ * stays. Not 0, Node's other word for no limit: `getMaxListeners` then throws for this signal when the next job comes
+ * with it.
  */
 function allowManyListeners(signal: AbortSignal): void {
   if (getMaxListeners(signal) === defaultMaxListeners) setMaxListeners(Number.POSITIVE_INFINITY, signal)

@@ -1,4 +1,7 @@
-/** One try of a partition on a device that it is given: what it frees as it gets on, and what a failure means for the next try. */
+/**
+ * One try of a partition on a device that it is given: what it frees as it gets on, and what a failure means for the
+ * next try.
+ */
 import type { CircuitUse, LoadedCircuit } from '../budget/circuit-use.ts'
 import type { PartitionMemory } from '../budget/partition-memory.ts'
 import type { CompactWitness } from '../circuit/shape.ts'
@@ -30,7 +33,10 @@ export interface DeviceTry {
   readonly proof?: Uint8Array
   /** Why it did not end. */
   readonly interrupted?: unknown
-  /** The same, where it was this partition's own try: not so if the device died of what another did there, or if it was let go of. */
+  /**
+   * The same, where it was this partition's own try: not so if the device died of what another did there, or if it was
+   * let go of.
+   */
   readonly failed?: unknown
   /** The device checked a witness that nobody had checked, and it does not satisfy the circuit. */
   readonly unsatisfied?: SynthesisError
@@ -80,7 +86,8 @@ export async function tryOnDevice(
         signal: stop.signal,
         onProgress: (share) => {
           device.unit()
-          // Its units run, though it may only get ready: a GPU has it in its own memory, so that it waits for none any more.
+          // Its units run, though it may only get ready: a GPU has it in its own memory, so that it waits for none any
+          // more.
           if (share > 0 && device.client.info.kind === 'webgpu') room.turn.leave()
           partition.gpuShare = share
           steps.progressed(partition)

@@ -1,8 +1,9 @@
 /**
  * The last step before a result: every proof is verified, and none that does not hold is returned.
  *
- * One that does not hold is made anew, on another device where there is one. If that holds, the parameters were sound and the first device is
- * suspect; if it does not, the parameters are read again to tell a file that was damaged from a machine that computes wrong.
+ * One that does not hold is made anew, on another device where there is one. If that holds, the parameters were sound
+ * and the first device is suspect; if it does not, the parameters are read again to tell a file that was damaged from a
+ * machine that computes wrong.
  */
 import { asError, ProofInvalidError, type ProverError, SrsUnavailableError } from '../errors.ts'
 import type { Diagnosis } from '../events.ts'

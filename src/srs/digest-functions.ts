@@ -1,4 +1,7 @@
-/** The digest of a file that is being written, in a thread of its own: it takes longer than a fast disk, and a device must not wait for it. */
+/**
+ * The digest of a file that is being written, in a thread of its own: it takes longer than a fast disk, and a device
+ * must not wait for it.
+ */
 import { createHash } from 'node:crypto'
 import { closeSync, openSync, readSync } from 'node:fs'
 

@@ -4,7 +4,10 @@ import { workerFile } from '../cpu/wasm-file.ts'
 import { WorkerLink } from '../device/worker-link.ts'
 import type { DigestFunctions } from './digest-functions.ts'
 
-/** How far writing may be ahead of the digest: what was written so shortly before is read from memory and not from the disk. */
+/**
+ * How far writing may be ahead of the digest: what was written so shortly before is read from memory and not from the
+ * disk.
+ */
 const AHEAD_BYTES = 2 ** 29
 
 export class HashedFile {

@@ -27,7 +27,8 @@ export interface LocateParameters {
 
 /**
  * Finds the files of a circuit. Reads nothing but the marker of development parameters.
- * @throws {SrsUnavailableError} there are none, `details.file` is where the published one should be; or the folder does not answer
+ * @throws {SrsUnavailableError} there are none, `details.file` is where the published one should be; or the folder does
+ * not answer
  * @throws {DevelopmentParametersError} only development parameters are there, and they are not allowed
  */
 export async function locateParameters(circuitId: CircuitId, options: LocateOptions = {}): Promise<ParametersLocation> {
@@ -39,8 +40,8 @@ export async function locateParameters(circuitId: CircuitId, options: LocateOpti
   const names = developmentFileNames(circuitId)
   const devParamsFile = join(directory, names.paramsFile)
   const vkFile = join(directory, names.vkFile)
-  // Where only keys are wanted, a development key is preferred like the parameters that it belongs to: published keys of all
-  // circuits often lie in a folder that has the `.params` of few, and the engine proves with what has them.
+  // Where only keys are wanted, a development key is preferred like the parameters that it belongs to: published keys
+  // of all circuits often lie in a folder that has the `.params` of few, and the engine proves with what has them.
   const [wantedFile, devFile] = verifyingKeyOnly ? [publishedVkFile, vkFile] : [paramsFile, devParamsFile]
   const haveDev = await exists(devFile)
   if (

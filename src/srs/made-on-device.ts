@@ -1,6 +1,7 @@
 /**
- * Development parameters without files: every device makes them in its own memory, in seconds even for the largest circuits. In place of
- * `locateParameters` it is an argument of internal functions only: secrets of a set-up have no place in an interface.
+ * Development parameters without files: every device makes them in its own memory, in seconds even for the largest
+ * circuits. In place of `locateParameters` it is an argument of internal functions only: secrets of a set-up have no
+ * place in an interface.
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'

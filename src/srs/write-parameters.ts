@@ -1,4 +1,7 @@
-/** Makes the points of an SRS and writes them as bellperson does, query after query, without holding more than some chunks. */
+/**
+ * Makes the points of an SRS and writes them as bellperson does, query after query, without holding more than some
+ * chunks.
+ */
 import type { FileHandle } from 'node:fs/promises'
 import type { CircuitShape } from '../circuit/shape.ts'
 import type { DeviceSetup, ProvingDevice, Run } from '../groth16/proving-device.ts'

@@ -1,6 +1,7 @@
 /**
- * Bind groups, made once for the buffers that they bind and kept: a proof has tens of thousands of dispatches over some hundreds of sets of
- * buffers, and collecting as many objects as dispatches stops the thread that submits units for a tenth of a second again and again.
+ * Bind groups, made once for the buffers that they bind and kept: a proof has tens of thousands of dispatches over some
+ * hundreds of sets of buffers, and collecting as many objects as dispatches stops the thread that submits units for a
+ * tenth of a second again and again.
  */
 import type { CompiledKernel } from './kernel.ts'
 

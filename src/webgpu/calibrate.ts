@@ -1,8 +1,9 @@
 /**
- * Finds an adapter's tuning: what is done in a proof, with other values in turn, on a second or two of its time. A value takes the place of a
- * default only if it was faster by {@link GAIN} twice, so that noise changes nothing.
+ * Finds an adapter's tuning: what is done in a proof, with other values in turn, on a second or two of its time. A
+ * value takes the place of a default only if it was faster by {@link GAIN} twice, so that noise changes nothing.
  *
- * Nothing may wait for it: a signal ends it within a unit, and while kernels are compiled, which can't be ended, it holds no memory.
+ * Nothing may wait for it: a signal ends it within a unit, and while kernels are compiled, which can't be ended, it
+ * holds no memory.
  */
 import { randomFillSync } from 'node:crypto'
 import { encodeG1 } from '../curve/encoding.ts'
@@ -298,7 +299,10 @@ interface WindowTrial {
   readonly tuning: Tuning
 }
 
-/** Whole sums with the default window, and with its neighbours. The cost of a bucket is then that for which the fastest is chosen. */
+/**
+ * Whole sums with the default window, and with its neighbours. The cost of a bucket is then that for which the fastest
+ * is chosen.
+ */
 async function windows(
   gpu: Gpu,
   set: BufferSet,

@@ -1,6 +1,6 @@
 /**
- * One unit of device work: dispatches recorded into a command buffer, submitted together and waited for. Small parameters go
- * into one uniform buffer a unit, at the offsets that bind groups need.
+ * One unit of device work: dispatches recorded into a command buffer, submitted together and waited for. Small
+ * parameters go into one uniform buffer a unit, at the offsets that bind groups need.
  */
 import { GpuOutOfMemoryError, GpuValidationError } from '../errors.ts'
 import { type BindGroups, type BufferRange, PARAMS_STRIDE } from './bind-groups.ts'
@@ -46,8 +46,8 @@ export interface ThreadDispatch extends DispatchData {
 }
 
 /**
- * Columns and rows of a grid of at least so many workgroups, none of them more than `width` columns: exactly as many where the number is a
- * power of two, else up to one less than a row too many, which kernels must pass over.
+ * Columns and rows of a grid of at least so many workgroups, none of them more than `width` columns: exactly as many
+ * where the number is a power of two, else up to one less than a row too many, which kernels must pass over.
  */
 export function grid(workgroups: number, width: number): [columns: number, rows: number] {
   let rows = 1

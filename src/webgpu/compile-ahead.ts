@@ -1,8 +1,8 @@
 /**
- * Compiles kernels before they are needed. Two at a time is what Dawn compiles for one device, however many are asked for; a driver that
- * has not seen them before takes seconds then. Helper devices beside it compile more at once, and the driver remembers what it
- * compiled: the device gets what a helper has compiled within milliseconds. Once helpers are there the device begins no kernel itself, for
- * what they have compiled would wait behind it.
+ * Compiles kernels before they are needed. Two at a time is what Dawn compiles for one device, however many are asked
+ * for; a driver that has not seen them before takes seconds then. Helper devices beside it compile more at once, and
+ * the driver remembers what it compiled: the device gets what a helper has compiled within milliseconds. Once helpers
+ * are there the device begins no kernel itself, for what they have compiled would wait behind it.
  */
 import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -28,7 +28,10 @@ export const compileHelpers = (cores: number = availableParallelism()): number =
 export interface CompileAheadOptions {
   /** @default what the machine's cores allow */
   readonly helpers?: number | undefined
-  /** How long one of the first kernels may take before helpers are opened; 0 where the driver has most likely not seen them. */
+  /**
+   * How long one of the first kernels may take before helpers are opened; 0 where the driver has most likely not seen
+   * them.
+   */
   readonly patienceMs?: number | undefined
   /** How long helpers stay open when there is nothing left for them. */
   readonly lingerMs?: number | undefined
@@ -70,8 +73,8 @@ export class CompileAhead {
   }
 
   /**
-   * Resolves when the device was asked for these kernels, as far as they are compiled ahead, and has answered. Whoever asks for them
-   * before that has the device begin them itself.
+   * Resolves when the device was asked for these kernels, as far as they are compiled ahead, and has answered. Whoever
+   * asks for them before that has the device begin them itself.
    */
   async ready(kernels: readonly Kernel[]): Promise<void> {
     await Promise.all(kernels.map((kernel) => this.#answered.get(kernel)))
@@ -122,7 +125,9 @@ export class CompileAhead {
     await Promise.all(Array.from({ length: LANES }, () => this.#lane(() => this.#gpu.open, helper)))
   }
 
-  /** Compiles one kernel after another on the device, or on a helper and then, from the driver's cache, on the device. */
+  /**
+   * Compiles one kernel after another on the device, or on a helper and then, from the driver's cache, on the device.
+   */
   async #lane(goOn: () => boolean, on: Pick<Gpu, 'prepare'>): Promise<void> {
     while (goOn()) {
       const kernel = this.#left.shift()

@@ -1,7 +1,7 @@
 /**
- * Scalars on the device, 32 bytes each, spread over shards that each fit a binding. All shards but the last hold 2^{@link Elements.shardLog2}
- * elements, so that an element's shard is the top bits of its index. A kernel that reads anywhere gets all of them, at most
- * {@link MAX_SHARDS}; one that works along the index gets one shard a dispatch.
+ * Scalars on the device, 32 bytes each, spread over shards that each fit a binding. All shards but the last hold
+ * 2^{@link Elements.shardLog2} elements, so that an element's shard is the top bits of its index. A kernel that reads
+ * anywhere gets all of them, at most {@link MAX_SHARDS}; one that works along the index gets one shard a dispatch.
  */
 import type { Commands } from './commands.ts'
 import { allocationBytes, type Gpu } from './gpu.ts'
@@ -9,7 +9,10 @@ import { allocationBytes, type Gpu } from './gpu.ts'
 /** Bytes of a scalar. */
 export const ELEMENT_BYTES = 32
 
-/** Shards that a kernel binds at once: with as many tables and results, what the default limit of 8 storage buffers allows. */
+/**
+ * Shards that a kernel binds at once: with as many tables and results, what the default limit of 8 storage buffers
+ * allows.
+ */
 export const MAX_SHARDS = 4
 
 /** Consecutive elements within one shard. */

@@ -1,6 +1,6 @@
 /**
- * One opened device: buffers that are counted and reused, pipelines compiled once, commands that are waited for. Every wait is
- * raced against the loss of the device and every failure leaves as a typed error.
+ * One opened device: buffers that are counted and reused, pipelines compiled once, commands that are waited for. Every
+ * wait is raced against the loss of the device and every failure leaves as a typed error.
  */
 import { GpuDeviceLostError, GpuOutOfMemoryError, GpuValidationError } from '../errors.ts'
 import { BindGroups } from './bind-groups.ts'
@@ -19,8 +19,8 @@ const LARGE_BYTES = 2 ** 26
 /** Uploads past this size go through mapped staging buffers: `writeBuffer` copies twice. */
 const STAGED_UPLOAD_BYTES = 1 << 20
 /**
- * Bytes that a storage buffer of some size takes: rounded up to an eighth of their power of two, so that buffers are found again for similar
- * work; large ones to a 64th, since many of them fill the device's memory.
+ * Bytes that a storage buffer of some size takes: rounded up to an eighth of their power of two, so that buffers are
+ * found again for similar work; large ones to a 64th, since many of them fill the device's memory.
  */
 export const allocationBytes = (bytes: number): number => {
   const step = Math.max(256, 2 ** (Math.floor(Math.log2(Math.max(bytes, 1))) - (bytes < LARGE_BYTES ? 3 : 6)))
@@ -44,7 +44,10 @@ export class Gpu implements CommandTarget, StagingTarget {
   readonly gridWidth: number
   /** Bytes of all buffers that exist, in use or kept for reuse. */
   allocatedBytes = 0
-  /** Memory to plan for: what the card has, or what the driver gave when it refused more; infinite where neither is known. */
+  /**
+   * Memory to plan for: what the card has, or what the driver gave when it refused more; infinite where neither is
+   * known.
+   */
   givenBytes: number = Number.POSITIVE_INFINITY
   /** The most that {@link allocatedBytes} was. */
   peakBytes = 0
@@ -117,7 +120,10 @@ export class Gpu implements CommandTarget, StagingTarget {
     return this.#tuning
   }
 
-  /** Takes over what the adapter was calibrated to. Where work goes on, the kernels of the new size must have been prepared before. */
+  /**
+   * Takes over what the adapter was calibrated to. Where work goes on, the kernels of the new size must have been
+   * prepared before.
+   */
   tune(tuning: Tuning): void {
     this.#tuning = tuning
     this.pace.start(tuning.firstUnit)
@@ -208,7 +214,8 @@ export class Gpu implements CommandTarget, StagingTarget {
 
   /**
    * A buffer of any use that counts as device memory; {@link destroy} ends it.
-   * @throws {GpuOutOfMemoryError} the device refused, or the memory allowed is used up, also after idle buffers were given up
+   * @throws {GpuOutOfMemoryError} the device refused, or the memory allowed is used up, also after idle buffers were
+   * given up
    */
   async create(descriptor: GPUBufferDescriptor): Promise<GPUBuffer> {
     this.#count(descriptor)
@@ -279,7 +286,10 @@ export class Gpu implements CommandTarget, StagingTarget {
     this.#idle.give('uniform', buffer)
   }
 
-  /** Small buffers are made without waiting for the driver's word: whether it had no memory shows in the unit that uses them. */
+  /**
+   * Small buffers are made without waiting for the driver's word: whether it had no memory shows in the unit that uses
+   * them.
+   */
   #takeSmall(kind: BufferKind, bytes: number, usage: number): GPUBuffer {
     const descriptor = { label: kind, size: 2 ** Math.ceil(Math.log2(Math.max(bytes, LEAST_SMALL_BYTES))), usage }
     const idle = this.#idle.take(kind, descriptor.size)
@@ -288,7 +298,10 @@ export class Gpu implements CommandTarget, StagingTarget {
     return this.device.createBuffer(descriptor)
   }
 
-  /** Destroys the buffers kept for reuse. The driver gets them back now, and not when the next proof submits its first unit. */
+  /**
+   * Destroys the buffers kept for reuse. The driver gets them back now, and not when the next proof submits its first
+   * unit.
+   */
   trim(): void {
     for (let buffer = this.#idle.takeOldest(); buffer !== undefined; buffer = this.#idle.takeOldest()) {
       this.destroy(buffer)
@@ -298,7 +311,10 @@ export class Gpu implements CommandTarget, StagingTarget {
     if (!this.#closed) this.returned().catch(() => {})
   }
 
-  /** Destroys idle buffers, those first that nobody wanted for longest, until so many bytes more are within the memory to count on. */
+  /**
+   * Destroys idle buffers, those first that nobody wanted for longest, until so many bytes more are within the memory
+   * to count on.
+   */
   #giveUp(bytes: number): void {
     while (this.allocatedBytes + bytes > this.plannedBytes) {
       // Crumbs would make no room, but be missed: small circuits live on them.
@@ -310,8 +326,8 @@ export class Gpu implements CommandTarget, StagingTarget {
   }
 
   /**
-   * Resolves when the driver has got back what was destroyed: Dawn returns it when work that is submitted afterwards is done, and the driver takes
-   * 30 ms a gibibyte, in which nothing else can be submitted.
+   * Resolves when the driver has got back what was destroyed: Dawn returns it when work that is submitted afterwards is
+   * done, and the driver takes 30 ms a gibibyte, in which nothing else can be submitted.
    */
   async returned(): Promise<void> {
     this.device.queue.submit([this.device.createCommandEncoder({ label: 'nothing' }).finish()])
@@ -378,7 +394,10 @@ export class Gpu implements CommandTarget, StagingTarget {
     return new Commands(this, label)
   }
 
-  /** Frees everything. Idempotent. Drop the object afterwards: the process can't exit while Dawn's instance is reachable. */
+  /**
+   * Frees everything. Idempotent. Drop the object afterwards: the process can't exit while Dawn's instance is
+   * reachable.
+   */
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true

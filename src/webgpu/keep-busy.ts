@@ -1,6 +1,7 @@
 /**
- * Load for a card that is about to get work: clocks fall within seconds of idleness, and take longer to rise than a small proof takes.
- * The load is what the self-test has compiled already: transforms of a small domain, one short submission after another.
+ * Load for a card that is about to get work: clocks fall within seconds of idleness, and take longer to rise than a
+ * small proof takes. The load is what the self-test has compiled already: transforms of a small domain, one short
+ * submission after another.
  */
 import { BufferSet } from './buffer-set.ts'
 import { Elements } from './elements.ts'

@@ -1,7 +1,7 @@
 /**
- * A kernel is a record, apart from the data it runs on: what it is called, which WGSL it is made of, its entry and bindings, and
- * the values of its `override` constants. Composition is: constants, field preludes (made in TypeScript from the modulus),
- * then files of `wgsl/` in order. All bindings are in group 0, numbered in the order of the record.
+ * A kernel is a record, apart from the data it runs on: what it is called, which WGSL it is made of, its entry and
+ * bindings, and the values of its `override` constants. Composition is: constants, field preludes (made in TypeScript
+ * from the modulus), then files of `wgsl/` in order. All bindings are in group 0, numbered in the order of the record.
  */
 import { readFileSync } from 'node:fs'
 import type { DigitField } from './prelude/digit-field.ts'

@@ -1,6 +1,6 @@
 /**
- * Remembers which adapters were given the kernels of this version: most likely the driver has them in its cache then. A guess that is wrong
- * costs a quarter of a second.
+ * Remembers which adapters were given the kernels of this version: most likely the driver has them in its cache then. A
+ * guess that is wrong costs a quarter of a second.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -22,7 +22,10 @@ function markerOf(adapter: string): string {
   return join(cacheFolder(), `kernels-${digest.slice(0, 16)}.json`)
 }
 
-/** Whether a process of this version has had the adapter compile its kernels before. Never fails: what can't be read was not seen. */
+/**
+ * Whether a process of this version has had the adapter compile its kernels before. Never fails: what can't be read was
+ * not seen.
+ */
 export async function kernelsSeen(adapter: string): Promise<boolean> {
   try {
     const file = markerOf(adapter)

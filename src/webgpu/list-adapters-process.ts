@@ -1,6 +1,7 @@
 /**
- * Names this machine's adapters to the process that started this one, and ends. Dawn names all of them in the error for a name that
- * none has; it also prints what its drivers say, and a broken driver ends the process that loads it: so it happens here.
+ * Names this machine's adapters to the process that started this one, and ends. Dawn names all of them in the error for
+ * a name that none has; it also prints what its drivers say, and a broken driver ends the process that loads it: so it
+ * happens here.
  */
 import type { AdapterReport } from './list-adapters.ts'
 

@@ -1,4 +1,7 @@
-/** Which adapters this machine has: asked in a process of its own, since drivers print, and may crash, when they are loaded. */
+/**
+ * Which adapters this machine has: asked in a process of its own, since drivers print, and may crash, when they are
+ * loaded.
+ */
 import { fork } from 'node:child_process'
 import { workerFile } from '../cpu/wasm-file.ts'
 import { isSoftware } from './software-adapters.ts'

@@ -1,6 +1,6 @@
 /**
- * Opens one WebGPU device through the `webgpu` package (Dawn), loaded lazily: a machine where its binary can't load still
- * proves on the CPU, and says why.
+ * Opens one WebGPU device through the `webgpu` package (Dawn), loaded lazily: a machine where its binary can't load
+ * still proves on the CPU, and says why.
  */
 import { GpuUnavailableError } from '../errors.ts'
 import { isSoftware } from './software-adapters.ts'
@@ -24,8 +24,8 @@ export interface OpenGpuOptions {
   /** Limits instead of what the adapter offers. `{}` gives WebGPU's defaults. */
   readonly requiredLimits?: Readonly<Record<string, number>> | undefined
   /**
-   * A test seam: no binding may be larger than so many bytes, though the device allows more, so that what a large circuit does on a
-   * real adapter is done by a small one. A power of two.
+   * A test seam: no binding may be larger than so many bytes, though the device allows more, so that what a large
+   * circuit does on a real adapter is done by a small one. A power of two.
    */
   readonly bindingBytes?: number | undefined
   /** A test seam likewise: workgroups of a dispatch in one dimension. */
@@ -47,8 +47,8 @@ export interface OpenedGpu {
   readonly device: GPUDevice
   readonly info: AdapterInfo
   /**
-   * Dawn's instance. It must stay reachable as long as a device lives (the process crashes otherwise), and be dropped for the
-   * process to exit.
+   * Dawn's instance. It must stay reachable as long as a device lives (the process crashes otherwise), and be dropped
+   * for the process to exit.
    */
   readonly instance: unknown
 }
@@ -64,7 +64,8 @@ export function adapterInfo(adapter: GPUAdapter): AdapterInfo {
 }
 
 /**
- * @throws {GpuUnavailableError} the package can't load, there is no adapter, or only one that is not wanted; the message says which.
+ * @throws {GpuUnavailableError} the package can't load, there is no adapter, or only one that is not wanted; the
+ * message says which.
  */
 export async function openGpu(options: OpenGpuOptions = {}): Promise<OpenedGpu> {
   let webgpu: typeof import('webgpu')

@@ -1,4 +1,7 @@
-/** The kernels that proving dispatches, in the order in which they are best compiled: what is needed first, and the longest of that first. */
+/**
+ * The kernels that proving dispatches, in the order in which they are best compiled: what is needed first, and the
+ * longest of that first.
+ */
 import { ROW_KERNELS } from './assignment/row-kernels.ts'
 import { importKernels } from './curve/import-points.ts'
 import type { Kernel } from './kernel.ts'

@@ -1,7 +1,8 @@
 /**
- * Dawn looks for the end of what was submitted in every turn of the event loop, by `setImmediate`: that keeps a core busy, and leaves some hundred
- * megabytes a second of objects to collect, which stops the thread that submits units. In a thread that does little else, a turn may rest
- * before it looks: the longer nothing was submitted the longer, since results come when they are due.
+ * Dawn looks for the end of what was submitted in every turn of the event loop, by `setImmediate`: that keeps a core
+ * busy, and leaves some hundred megabytes a second of objects to collect, which stops the thread that submits units. In
+ * a thread that does little else, a turn may rest before it looks: the longer nothing was submitted the longer, since
+ * results come when they are due.
  */
 
 /** Of the time since something was submitted: what comes is heard of that much later at most. */
@@ -18,7 +19,10 @@ export function noteSubmission(): void {
   since = performance.now()
 }
 
-/** Replaces the thread's `setImmediate`, for good. Only for threads and processes that work on a device and nothing else. */
+/**
+ * Replaces the thread's `setImmediate`, for good. Only for threads and processes that work on a device and nothing
+ * else.
+ */
 export function pollQuietly(): void {
   // There a rest may last until the next tick of the system's clock, 16 ms.
   if (quiet || process.platform === 'win32') return

@@ -1,6 +1,6 @@
 /**
- * Read-back buffers: memory of the host that the device copies to. A ring of a few takes what is large out of the device part by part, as it
- * lies in the mapping: a file is written straight from there.
+ * Read-back buffers: memory of the host that the device copies to. A ring of a few takes what is large out of the
+ * device part by part, as it lies in the mapping: a file is written straight from there.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TakePoints } from '../groth16/proving-device.ts'
@@ -29,8 +29,8 @@ export class ReadBackRing {
   }
 
   /**
-   * Hands out the first bytes of a buffer, part by part. The copies of a part are submitted when a buffer of the ring is free for it, the last one's when
-   * `submitted` is called: from then on the buffer may be written to.
+   * Hands out the first bytes of a buffer, part by part. The copies of a part are submitted when a buffer of the ring
+   * is free for it, the last one's when `submitted` is called: from then on the buffer may be written to.
    * @param bytes a multiple of 4
    * @throws what `take` rejects with; no call of it is in flight then
    */
@@ -102,7 +102,9 @@ export class ReadBackRing {
     else this.#free.push(buffer)
   }
 
-  /** Destroys the ring, once nothing reads from it any more; what is read from for longer goes when it is given back. */
+  /**
+   * Destroys the ring, once nothing reads from it any more; what is read from for longer goes when it is given back.
+   */
   async release(): Promise<void> {
     await Promise.race([Promise.allSettled(this.#using), delay(RELEASE_LIMIT_MS, undefined, { ref: false })])
     this.#released = true

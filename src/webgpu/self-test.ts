@@ -1,6 +1,6 @@
 /**
- * Known answers, computed once a device before it proves anything: a driver that computes wrong must not come as far as a proof.
- * The transform covers the field, sums in both groups the import, the sort and the additions.
+ * Known answers, computed once a device before it proves anything: a driver that computes wrong must not come as far as
+ * a proof. The transform covers the field, sums in both groups the import, the sort and the additions.
  */
 
 import { setImmediate } from 'node:timers/promises'

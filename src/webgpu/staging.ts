@@ -1,6 +1,6 @@
 /**
- * Staging buffers: memory of the host that the device copies from. A ring of a few is made when it is first needed and reused; a buffer
- * is mapped until it is sent, so that a file can be read straight into it.
+ * Staging buffers: memory of the host that the device copies from. A ring of a few is made when it is first needed and
+ * reused; a buffer is mapped until it is sent, so that a file can be read straight into it.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { MAP, USAGE } from './open-gpu.ts'

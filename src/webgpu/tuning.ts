@@ -1,6 +1,6 @@
 /**
- * What is best found out by measuring, since no arithmetic tells it of an adapter. Whatever the values, a sum is the same bytes; they decide
- * how long it takes. `calibrate.ts` measures them.
+ * What is best found out by measuring, since no arithmetic tells it of an adapter. Whatever the values, a sum is the
+ * same bytes; they decide how long it takes. `calibrate.ts` measures them.
  */
 import { START } from './unit-pace.ts'
 
@@ -10,7 +10,10 @@ export interface Tuning {
   readonly workgroupSize: number
   /** Elements that a thread multiplies together before their product is inverted. */
   readonly inversionBatch: number
-  /** What the reduction of a bucket costs, in additions of an entry to its bucket: the dearer, the fewer buckets a window gets. */
+  /**
+   * What the reduction of a bucket costs, in additions of an entry to its bucket: the dearer, the fewer buckets a
+   * window gets.
+   */
   readonly bucketCost: number
   /** Work of the first unit, in additions in G1. */
   readonly firstUnit: number
@@ -24,7 +27,10 @@ export interface Trial {
   readonly chosen: number
 }
 
-/** The first is the default. Larger ones have fewer registers for an invocation than a multiplication needs: a third slower on an H200. */
+/**
+ * The first is the default. Larger ones have fewer registers for an invocation than a multiplication needs: a third
+ * slower on an H200.
+ */
 export const WORKGROUP_SIZES: readonly number[] = [64, 32, 128]
 /** The first is the default. Budgets count the memory of the smallest, which takes most. */
 export const INVERSION_BATCHES: readonly number[] = [16, 32, 64]

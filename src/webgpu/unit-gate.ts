@@ -1,11 +1,12 @@
 /**
- * Whose unit goes next, of several runs on one device. Work that was submitted can't be called back, so what is less urgent is held
- * here, on the host, and the queue of the device holds little more than what it works on.
+ * Whose unit goes next, of several runs on one device. Work that was submitted can't be called back, so what is less
+ * urgent is held here, on the host, and the queue of the device holds little more than what it works on.
  *
- * An urgent run goes ahead at once, and others wait until it has been silent for a while: between two of its units it reads small
- * results back, and a unit of another in each of these gaps would cost it many times its own time. Of the others the one of smallest
- * order goes first, and those behind it use the device only while it leaves it idle, or is about to: a run that works has its next unit
- * submitted long before the last one ends, so that one which has not is waiting for something.
+ * An urgent run goes ahead at once, and others wait until it has been silent for a while: between two of its units it
+ * reads small results back, and a unit of another in each of these gaps would cost it many times its own time. Of the
+ * others the one of smallest order goes first, and those behind it use the device only while it leaves it idle, or is
+ * about to: a run that works has its next unit submitted long before the last one ends, so that one which has not is
+ * waiting for something.
  */
 import type { Run } from '../groth16/proving-device.ts'
 
@@ -31,7 +32,8 @@ export class UnitGate {
 
   /**
    * Resolves when a run may submit its next unit.
-   * @returns whether it waited: then the device has nothing to do, or will soon, and what is recorded should go there at once
+   * @returns whether it waited: then the device has nothing to do, or will soon, and what is recorded should go there
+   * at once
    * @throws `run.signal.reason` once the signal aborts
    */
   async turn(run: Turn): Promise<boolean> {

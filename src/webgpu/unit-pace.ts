@@ -6,8 +6,9 @@ const MOST = 2 ** 25
 const GROWTH = 8
 
 /**
- * How much work an adapter gets at a time. It starts low enough for a slow adapter and grows as units turn out to be short, so that
- * no unit much exceeds {@link TARGET_MS} on any: the device stays usable for others, and an abort is heard.
+ * How much work an adapter gets at a time. It starts low enough for a slow adapter and grows as units turn out to be
+ * short, so that no unit much exceeds {@link TARGET_MS} on any: the device stays usable for others, and an abort is
+ * heard.
  */
 export class UnitPace {
   /** Work of a unit; one is an addition in G1. */

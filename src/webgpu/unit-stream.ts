@@ -1,6 +1,7 @@
 /**
- * Work of any length as a stream of units: dispatches are recorded one after another, and submitted whenever the work recorded is
- * worth a unit. The next unit is recorded and submitted while one runs, so that the device never waits for the host.
+ * Work of any length as a stream of units: dispatches are recorded one after another, and submitted whenever the work
+ * recorded is worth a unit. The next unit is recorded and submitted while one runs, so that the device never waits for
+ * the host.
  */
 import type { Run } from '../groth16/proving-device.ts'
 import type { Commands } from './commands.ts'
@@ -49,12 +50,14 @@ export class UnitStream {
   }
 
   /**
-   * Tells what was recorded; ends the unit if it is full, or if the device waits for it. Waits while more urgent runs have the device.
+   * Tells what was recorded; ends the unit if it is full, or if the device waits for it. Waits while more urgent runs
+   * have the device.
    * @throws `run.signal.reason` once the signal aborts, and what units fail with
    */
   async recorded(work: number): Promise<void> {
     this.#recorded += work
-    // Here and not where the unit is submitted: whoever ends a stream reads its results back, which must be submitted right after.
+    // Here and not where the unit is submitted: whoever ends a stream reads its results back, which must be submitted
+    // right after.
     const waited = await this.#gpu.gate.turn(this.#run)
     if (waited || this.#recorded >= this.#gpu.pace.limit || this.#commands.size >= this.#mostDispatches)
       await this.flush()

@@ -1,8 +1,8 @@
 /**
  * The WebGPU device: one adapter's device, its kernels compiled once, assignments and points in its memory.
  *
- * What it does is spread over its neighbours (`assignment/`, `ntt/`, `msm/`, `curve/`); here they meet the interface of all
- * devices.
+ * What it does is spread over its neighbours (`assignment/`, `ntt/`, `msm/`, `curve/`); here they meet the interface of
+ * all devices.
  */
 import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
 import { shortSum } from '../cpu/local-kernels.ts'
@@ -137,8 +137,8 @@ export class WebGpuDevice implements ProvingDevice {
       throw error
     })
     const device = new WebGpuDevice(gpu)
-    // In the background: the first proof finds them compiled, or waits for the rest. A kernel that fails is compiled again where it is
-    // needed, and fails there. A software adapter has no threads to spare.
+    // In the background: the first proof finds them compiled, or waits for the rest. A kernel that fails is compiled
+    // again where it is needed, and fails there. A software adapter has no threads to spare.
     if (gpu.info.software) return device
     const openHelper = async (): Promise<Gpu> => {
       const helper = await (helpers.shift() ?? Gpu.open(options))

@@ -1,9 +1,10 @@
 /**
- * What a GPU allocates for a circuit, counted before it does: the working set of a partition, how long the ranges of points are that it
- * takes at once, and which queries' points it has room to keep.
+ * What a GPU allocates for a circuit, counted before it does: the working set of a partition, how long the ranges of
+ * points are that it takes at once, and which queries' points it has room to keep.
  *
- * A porep-32g partition (z, a, b and c are 4 GiB each) takes 12.0 GiB up to its quotient and 8.0 GiB and its sums afterwards; its points
- * another 44 GiB where they are kept. With 16 GiB they are streamed, in ranges whose sums fit what is left.
+ * A porep-32g partition (z, a, b and c are 4 GiB each) takes 12.0 GiB up to its quotient and 8.0 GiB and its sums
+ * afterwards; its points another 44 GiB where they are kept. With 16 GiB they are streamed, in ranges whose sums fit
+ * what is left.
  */
 import type { CircuitShape } from '../circuit/shape.ts'
 import { shapeImageBytes } from '../cpu/working-set.ts'
@@ -32,7 +33,10 @@ export interface GpuMemory {
 
 /** A plan with what only the device itself needs of it. */
 export interface GpuPlan extends MemoryPlan {
-  /** What is counted for a partition has room for z beside the quotient: its sums take as much, where there is memory for them. */
+  /**
+   * What is counted for a partition has room for z beside the quotient: its sums take as much, where there is memory
+   * for them.
+   */
   readonly keepsValues: boolean
   /** For the work buffers of a sum, where there is a limit. */
   readonly sumBytes: Readonly<Record<Group, number | undefined>>
@@ -52,10 +56,15 @@ const PLANNED = 1.25
 /** The ring of staging buffers, buffers of parameters and for reading back. */
 const FIXED_BYTES: number = STAGING_BUFFERS * STAGING_BYTES + 8 * 2 ** 20
 
-/** Points are kept as if there were so much memory where it is not known: that of the smallest cards that are worth having. */
+/**
+ * Points are kept as if there were so much memory where it is not known: that of the smallest cards that are worth
+ * having.
+ */
 const ASSUMED_MEMORY_BYTES: number = 4 * 2 ** 30
 
-/** Left for a partition that is urgent while another is worked on, where it does not keep the other from fitting at all. */
+/**
+ * Left for a partition that is urgent while another is worked on, where it does not keep the other from fitting at all.
+ */
 const HEADROOM = 1 / 8
 
 /** Points that a device takes at once where its memory is no concern. */
@@ -65,7 +74,10 @@ export const rangePoints = (group: Group, bindingBytes: number): number => mostP
 const sumWorkBytes = (circuit: GpuCircuit, input: PlanInput): number =>
   mostlyBits(circuit) ? querySumBytes(input) : multiexpBytes(planMultiexp(input))
 
-/** Templates, instances and densities of at most 2 bytes an aux variable, tables of the domain. A test compares it with real shapes. */
+/**
+ * Templates, instances and densities of at most 2 bytes an aux variable, tables of the domain. A test compares it with
+ * real shapes.
+ */
 const shapeBytes = (circuit: GpuCircuit): number =>
   shapeImageBytes(circuit) + 2 * circuit.aux + domainBytes(circuit.log2Domain)
 
@@ -94,7 +106,10 @@ function unlimited(circuit: GpuCircuit, bindingBytes: number): GpuPlan {
   return plan(circuit, bindingBytes, ranges, { g1: undefined, g2: undefined }, keep, ASSUMED_MEMORY_BYTES)
 }
 
-/** Points are kept if all fit beside a working set that does not slow the sums down; else what is left keeps some of them. */
+/**
+ * Points are kept if all fit beside a working set that does not slow the sums down; else what is left keeps some of
+ * them.
+ */
 function limited(circuit: GpuCircuit, bindingBytes: number, memoryBytes: number): GpuPlan {
   const { sums } = partitionBytes(circuit, bindingBytes)
   const room = memoryBytes - FIXED_BYTES - shapeBytes(circuit)

@@ -1,6 +1,6 @@
 /**
- * Rates of the CPU device's kernels: nanoseconds per multiplication in Fq and Fr, and per point of a multiexp in G1 and G2;
- * and how long a proof of a 32 GiB WinningPoSt takes to be verified.
+ * Rates of the CPU device's kernels: nanoseconds per multiplication in Fq and Fr, and per point of a multiexp in G1 and
+ * G2; and how long a proof of a 32 GiB WinningPoSt takes to be verified.
  *
  *     npx tsx test/bench/kernels.ts [--log2 18] [--threads 1,2] [--backend fma,integer] [--groups g1,g2]
  *

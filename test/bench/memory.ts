@@ -3,10 +3,11 @@
  *
  *     node scripts/run.js test/bench/memory.ts [--proof winning-32g] [--threads 2] [--idle SECONDS] [--json]
  *
- * Run it in a process of its own: the memory of the whole process is what is measured. Growth is counted from an engine that has
- * started all its threads and proved nothing, so that the code of threads (which the safety margin is for) is not in it. A phase's
- * figure is the greatest resident set within it; what a phase before has touched and no allocator gave back is in it. With `--idle` the
- * engine is left alone for so long after the proof: the CPU device gives memory back after a minute, and V8 takes it some seconds later.
+ * Run it in a process of its own: the memory of the whole process is what is measured. Growth is counted from an engine
+ * that has started all its threads and proved nothing, so that the code of threads (which the safety margin is for) is
+ * not in it. A phase's figure is the greatest resident set within it; what a phase before has touched and no allocator
+ * gave back is in it. With `--idle` the engine is left alone for so long after the proof: the CPU device gives memory
+ * back after a minute, and V8 takes it some seconds later.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -58,7 +59,8 @@ await using engine = await Engine.create({
 })
 
 const input = proof.request()
-// Starts the threads that synthesize, and loads their code and the circuit's shape: a proof that is given up before a device has it.
+// Starts the threads that synthesize, and loads their code and the circuit's shape: a proof that is given up before a
+// device has it.
 const stop = new AbortController()
 engine.on('partition', ({ state }) => state === 'synth_done' && stop.abort())
 await engine.prove(input, { signal: stop.signal }).catch((error: unknown) => {

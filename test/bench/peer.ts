@@ -1,4 +1,6 @@
-/** Runs another prover as a child process and reads its figures, so that both sides are measured in the same minutes. */
+/**
+ * Runs another prover as a child process and reads its figures, so that both sides are measured in the same minutes.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 

@@ -1,14 +1,15 @@
 /**
- * `npm run bench`: a proof on the CPU device of a warm engine, phase by phase. By default a WinningPoSt of a 32 GiB sector.
+ * `npm run bench`: a proof on the CPU device of a warm engine, phase by phase. By default a WinningPoSt of a 32 GiB
+ * sector.
  *
  *     npm run bench -- [--proof ID] [--rounds N] [--peer PATH] [--relaxed-simd auto|never] [--node PATH] [--no-kernels] [--json]
  *
- * `--peer PATH` runs the reference prover's `prove` on the same request and the same parameter file, alternating with ours,
- * and prints the ratio. `--node PATH` does everything under another Node. `--relaxed-simd never` uses integer arithmetic.
- * `--json` prints one object on standard output and nothing else there.
+ * `--peer PATH` runs the reference prover's `prove` on the same request and the same parameter file, alternating with
+ * ours, and prints the ratio. `--node PATH` does everything under another Node. `--relaxed-simd never` uses integer
+ * arithmetic. `--json` prints one object on standard output and nothing else there.
  *
- * Times on a shared machine scatter upwards only, so the least of the rounds is what is compared; the ratio of CPU times tells more
- * than that of elapsed times while other work takes the cores away.
+ * Times on a shared machine scatter upwards only, so the least of the rounds is what is compared; the ratio of CPU
+ * times tells more than that of elapsed times while other work takes the cores away.
  */
 import { spawnSync } from 'node:child_process'
 import { cpus } from 'node:os'

@@ -1,12 +1,14 @@
 /**
- * A thousand jobs with random aborts, deadlines and faults on fake devices, in rounds; prints what is held at the end of each, and what
- * the engine costs beside the work itself:
+ * A thousand jobs with random aborts, deadlines and faults on fake devices, in rounds; prints what is held at the end
+ * of each, and what the engine costs beside the work itself:
  *
  *     npm run -s soak -- [--jobs 1000] [--seed 1] [--real PARAMETERS]
  *
- * With `--real` the proofs are real ones of wpost-2k on the CPU device, from development parameters in that folder, with aborts but no faults.
+ * With `--real` the proofs are real ones of wpost-2k on the CPU device, from development parameters in that folder,
+ * with aborts but no faults.
  *
- * Ends with code 1 if something is left: reserved bytes, open devices, timers, threads, files, or memory that grows from round to round.
+ * Ends with code 1 if something is left: reserved bytes, open devices, timers, threads, files, or memory that grows
+ * from round to round.
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -88,7 +90,10 @@ function held(): { readonly files: number; readonly resources: number } {
   return { files, resources }
 }
 
-/** What the engine adds to a partition: the CPU time of its thread, and how long a device that has more to do stands idle between two. */
+/**
+ * What the engine adds to a partition: the CPU time of its thread, and how long a device that has more to do stands
+ * idle between two.
+ */
 async function measureOverhead(partitions: number): Promise<{ cpuMs: number; gapMs: number }> {
   const engine = await new FakeMachine({ units: 2, unitMs: 4 }).engine({ synthesis: { concurrency: 2, lookahead: 2 } })
   const request = syntheticWindowRequest('2k', 2 * partitions)

@@ -1,4 +1,7 @@
-/** The witness of an update: of a real sector it has the digests that the reference prover recorded; its sizes are the shape's. */
+/**
+ * The witness of an update: of a real sector it has the digests that the reference prover recorded; its sizes are the
+ * shape's.
+ */
 import { describe, expect, it } from 'vitest'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
 import { CircuitMachine } from '../../src/cpu/circuit-machine.ts'

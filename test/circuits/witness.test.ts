@@ -1,4 +1,7 @@
-/** Witnesses of real sectors: their compact form, expanded and evaluated, has the digests that the reference prover recorded. */
+/**
+ * Witnesses of real sectors: their compact form, expanded and evaluated, has the digests that the reference prover
+ * recorded.
+ */
 import { describe, expect, it } from 'vitest'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
 import { CircuitMachine } from '../../src/cpu/circuit-machine.ts'

@@ -1,6 +1,6 @@
 /**
- * The built package with real threads, each scenario in a process of its own: it must end by itself after `close()`, with no thread,
- * timer or file left.
+ * The built package with real threads, each scenario in a process of its own: it must end by itself after `close()`,
+ * with no thread, timer or file left.
  */
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'

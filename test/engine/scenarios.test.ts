@@ -1,4 +1,7 @@
-/** Situations that engines of this kind got wrong, on fake devices and a fake clock. `test/scenarios.md` says where each is tested. */
+/**
+ * Situations that engines of this kind got wrong, on fake devices and a fake clock. `test/scenarios.md` says where each
+ * is tested.
+ */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type CircuitSize, circuitSize } from '../../src/budget/circuit-sizes.ts'

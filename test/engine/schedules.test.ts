@@ -1,6 +1,7 @@
 /**
- * Random jobs, aborts, faults, budgets and moments, on fake devices and a fake clock. Whatever happens: the budget holds, jobs keep their
- * order, each promise settles once, each job's events are a legal sequence, and nothing is left at the end.
+ * Random jobs, aborts, faults, budgets and moments, on fake devices and a fake clock. Whatever happens: the budget
+ * holds, jobs keep their order, each promise settles once, each job's events are a legal sequence, and nothing is left
+ * at the end.
  *
  * `SCHEDULES=10000 npx vitest run test/engine/schedules.test.ts` tries more of them; `SEED=…` repeats a run.
  */

@@ -1,4 +1,6 @@
-/** What several partitions on one device are to each other: no gap between two, one pass for many, no fault of another. */
+/**
+ * What several partitions on one device are to each other: no gap between two, one pass for many, no fault of another.
+ */
 import { describe, expect, test } from 'vitest'
 import { circuitSize } from '../../src/budget/circuit-sizes.ts'
 import { estimateCircuit } from '../../src/budget/estimates.ts'
@@ -132,7 +134,8 @@ describe('a partition that ends its device each time', () => {
     const failed = await deadlyOne
     expect(failed.status === 'rejected' && failed.reason).toBeInstanceOf(WorkerExitedError)
     for (const other of [first, ...others]) expect((await other).status).toBe('fulfilled')
-    // One that the device was working on when another, getting ready, ended it counts as having failed once: it can't be told.
+    // One that the device was working on when another, getting ready, ended it counts as having failed once: it can't
+    // be told.
     expect(seen.filter((event) => /^retry/.test(event)).length).toBeLessThanOrEqual(4)
     await outcome(engine.close())
     expect(machine.open).toBe(0)

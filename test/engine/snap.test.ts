@@ -1,4 +1,7 @@
-/** An update's way through the engine: taken over, checked and synthesized for real, in order; "proved" by a fake device. */
+/**
+ * An update's way through the engine: taken over, checked and synthesized for real, in order; "proved" by a fake
+ * device.
+ */
 import { describe, expect, test } from 'vitest'
 import { WasmPoseidonHasher } from '../../src/cpu/poseidon.ts'
 import { createEngine, type Engine } from '../../src/engine.ts'

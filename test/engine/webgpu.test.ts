@@ -1,6 +1,6 @@
 /**
- * The built package with a GPU, the software one, each scenario in a process of its own that must end by itself after `close()`.
- * Most scenarios need no kernel, since the software GPU's driver compiles them slowly; one proves.
+ * The built package with a GPU, the software one, each scenario in a process of its own that must end by itself after
+ * `close()`. Most scenarios need no kernel, since the software GPU's driver compiles them slowly; one proves.
  */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'

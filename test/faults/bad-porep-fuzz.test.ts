@@ -1,4 +1,7 @@
-/** Whatever is done to a commit-phase-1 output, reading it ends at once: it is refused by a typed error, or read as it was. */
+/**
+ * Whatever is done to a commit-phase-1 output, reading it ends at once: it is refused by a typed error, or read as it
+ * was.
+ */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { InvalidRequestError } from '../../src/errors.ts'

@@ -1,4 +1,6 @@
-/** Vanilla proofs whose content is wrong: refused before the job is queued where no hash is needed, else in synthesis. */
+/**
+ * Vanilla proofs whose content is wrong: refused before the job is queued where no hash is needed, else in synthesis.
+ */
 import { describe, expect, it } from 'vitest'
 import { WasmPoseidonHasher } from '../../src/cpu/poseidon.ts'
 import { InvalidRequestError, type ProverError } from '../../src/errors.ts'

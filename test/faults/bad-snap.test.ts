@@ -79,8 +79,8 @@ describe('the vanilla proof of a partition', () => {
       else expect(error.details.field?.startsWith(field), `${where}: ${error.message}`).toBe(true)
       named.set(kind, (named.get(kind) ?? 0) + 1)
     }
-    // Of each challenge: 6 + 2 values in TreeD, 14 + 2 in each TreeR; lengths of paths and of their levels' siblings. Beside them
-    // comm_c and 8 apex leafs.
+    // Of each challenge: 6 + 2 values in TreeD, 14 + 2 in each TreeR; lengths of paths and of their levels' siblings.
+    // Beside them comm_c and 8 apex leafs.
     expect(Object.fromEntries(named)).toEqual({
       scalar: 9 + 10 * (8 + 16 + 16),
       length: 2 + 10 * 13,

@@ -1,4 +1,7 @@
-/** Closing an engine in every state, on fake devices: what waits rejects, what runs finishes or is aborted, all is freed. */
+/**
+ * Closing an engine in every state, on fake devices: what waits rejects, what runs finishes or is aborted, all is
+ * freed.
+ */
 import { describe, expect, test } from 'vitest'
 import { type CircuitSize, circuitSize } from '../../src/budget/circuit-sizes.ts'
 import { estimateCircuit, neededBytes } from '../../src/budget/estimates.ts'

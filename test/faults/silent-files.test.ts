@@ -1,6 +1,6 @@
 /**
- * A file system that does not answer, as a server that is gone: pipes that nobody writes to, which a call to open waits for. What can be
- * told in time is told with the file's name, and no promise waits for the call.
+ * A file system that does not answer, as a server that is gone: pipes that nobody writes to, which a call to open waits
+ * for. What can be told in time is told with the file's name, and no promise waits for the call.
  */
 import { closeSync, constants, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { readdir, readlink } from 'node:fs/promises'

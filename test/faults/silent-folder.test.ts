@@ -1,4 +1,6 @@
-/** A folder of parameters on a file server that is gone: it is looked for, and no call ever returns. On a fake clock. */
+/**
+ * A folder of parameters on a file server that is gone: it is looked for, and no call ever returns. On a fake clock.
+ */
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'

@@ -1,5 +1,6 @@
 /**
- * Every row of the larger PoRep and SnapDeals circuits against the reference. Far too long for a usual run: `npm run test:full`.
+ * Every row of the larger PoRep and SnapDeals circuits against the reference. Far too long for a usual run:
+ * `npm run test:full`.
  */
 import { describe, expect, it } from 'vitest'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'

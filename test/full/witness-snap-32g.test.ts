@@ -1,4 +1,7 @@
-/** SnapDeals partitions of full size: 81 million values and three products a row have the digests of the reference. Takes minutes. */
+/**
+ * SnapDeals partitions of full size: 81 million values and three products a row have the digests of the reference.
+ * Takes minutes.
+ */
 import { expect, it } from 'vitest'
 import type { CircuitId } from '../../src/circuit/circuit-id.ts'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'

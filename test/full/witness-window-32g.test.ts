@@ -1,4 +1,7 @@
-/** A full WindowPoSt partition: 126 million values and three products a row have the digests of the reference. Takes minutes. */
+/**
+ * A full WindowPoSt partition: 126 million values and three products a row have the digests of the reference. Takes
+ * minutes.
+ */
 import { expect, it } from 'vitest'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
 import { CircuitMachine } from '../../src/cpu/circuit-machine.ts'

@@ -1,7 +1,8 @@
 /**
- * Assignment and quotient of circuits of any size on a real GPU: `node test/gpu/bench-assignment.js [CIRCUIT …] [--kernels]`, porep-32g
- * and wpost-32g unless named. The witness is random: what it would take to satisfy the rows does not change the work. `--memory=BYTES` limits device
- * memory, `--binding=LOG2` the scalars of a binding, `--software` allows a software adapter.
+ * Assignment and quotient of circuits of any size on a real GPU:
+ * `node test/gpu/bench-assignment.js [CIRCUIT …] [--kernels]`, porep-32g and wpost-32g unless named. The witness is
+ * random: what it would take to satisfy the rows does not change the work. `--memory=BYTES` limits device memory,
+ * `--binding=LOG2` the scalars of a binding, `--software` allows a software adapter.
  */
 import { randomFillSync } from 'node:crypto'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'

@@ -1,6 +1,6 @@
 /**
- * What a calibration finds on a GPU, and what the rates of the device say of each circuit: `node test/gpu/bench-calibration.js [--software] [--memory BYTES] [--no-rates]`.
- * Nothing is remembered.
+ * What a calibration finds on a GPU, and what the rates of the device say of each circuit:
+ * `node test/gpu/bench-calibration.js [--software] [--memory BYTES] [--no-rates]`. Nothing is remembered.
  */
 import { circuitIds } from '../../src/budget/capabilities.ts'
 import { circuitSize } from '../../src/budget/circuit-sizes.ts'

@@ -1,8 +1,8 @@
 /**
- * How long a proof's kernels take to compile where the driver sees them for the first time, and what of that runs side by side:
- * `node test/gpu/bench-compile.js [--software]`. Drivers keep compiled kernels on disk, so each measurement is a process with an empty
- * cache of its own: kernels one after another; all at once on one device; with helper devices beside it, as a proving device does it, then
- * the same where the cache has them.
+ * How long a proof's kernels take to compile where the driver sees them for the first time, and what of that runs side
+ * by side: `node test/gpu/bench-compile.js [--software]`. Drivers keep compiled kernels on disk, so each measurement is
+ * a process with an empty cache of its own: kernels one after another; all at once on one device; with helper devices
+ * beside it, as a proving device does it, then the same where the cache has them.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,12 +1,12 @@
 /**
- * The first proof of a process: WinningPoSt 32 GiB from the start of Node to the verified proof, by `Engine.create` and `engine.prove`, with
- * parameters in a file whose digest nobody has taken yet:
+ * The first proof of a process: WinningPoSt 32 GiB from the start of Node to the verified proof, by `Engine.create` and
+ * `engine.prove`, with parameters in a file whose digest nobody has taken yet:
  *
  *     node test/gpu/bench-first.js [--rounds 2] [--circuit winning-32g|wpost-2k] [--software] [--no-trace]
  *
- * Each round is a process whose driver has an empty cache of compiled kernels, then one that finds what the first left there. Another process, with
- * a cache of its own, makes the parameters. After the rounds one more cold process is traced: when each kernel was compiled, who compiled it, and what
- * waited for it.
+ * Each round is a process whose driver has an empty cache of compiled kernels, then one that finds what the first left
+ * there. Another process, with a cache of its own, makes the parameters. After the rounds one more cold process is
+ * traced: when each kernel was compiled, who compiled it, and what waited for it.
  */
 import { spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'

@@ -1,13 +1,16 @@
 /**
- * A request of any size through `engine.prove` on a GPU, from a folder that the reference prover's `peer synth` or `peer sector` wrote:
+ * A request of any size through `engine.prove` on a GPU, from a folder that the reference prover's `peer synth` or
+ * `peer sector` wrote:
  *
  *     node test/gpu/bench-full.js CIRCUIT --inputs FOLDER|ARCHIVE.tar.xz [--parameters FOLDER] [--rounds 1] [--out FOLDER]
  *         [--trace FILE] [--memory GPU_BYTES] [--binding BYTES] [--software] [--partitions N]
  *
- * Prints the time of each phase, the units of the device, bytes across the bus, most memory of the host's processes and of the device, and
- * CPU time. `--out` gets `proof.hex`, `verifying.vk` and `inputs.json`, which `peer verify KIND --vk … --inputs … --proof …` takes, and
- * `summary.json`; `--trace` a timeline in Chrome's format. Without `--parameters` the device makes development parameters in its memory, and
- * keeps those that `--memory` leaves room for; `--partitions` stops when so many are done, without a proof. In a folder that has none, or with `--software`, they are written to a file first.
+ * Prints the time of each phase, the units of the device, bytes across the bus, most memory of the host's processes and
+ * of the device, and CPU time. `--out` gets `proof.hex`, `verifying.vk` and `inputs.json`, which
+ * `peer verify KIND --vk … --inputs … --proof …` takes, and `summary.json`; `--trace` a timeline in Chrome's format.
+ * Without `--parameters` the device makes development parameters in its memory, and keeps those that `--memory` leaves
+ * room for; `--partitions` stops when so many are done, without a proof. In a folder that has none, or with
+ * `--software`, they are written to a file first.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'

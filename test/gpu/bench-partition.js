@@ -1,11 +1,13 @@
 /**
- * One partition on a GPU, with memories of any size: the same witness and the same r and s, so that all have to give the same bytes.
+ * One partition on a GPU, with memories of any size: the same witness and the same r and s, so that all have to give
+ * the same bytes.
  *
  *     node test/gpu/bench-partition.js CIRCUIT … [--inputs FOLDER] [--parameters FOLDER] [--memory BYTES,…] [--rounds 2] [--binding BYTES] [--software]
  *
- * The witness is that of the request's first partition, and the proof is verified; without `--inputs` it is random, which does not change the work.
- * Parameters lie in a file with `--parameters`, made on the GPU if the folder has none; else the device makes them in its memory. For each memory there is a
- * device of its own, in a process of its own; the first of its rounds loads what is kept. With `--inputs` an engine is asked at last with too little memory.
+ * The witness is that of the request's first partition, and the proof is verified; without `--inputs` it is random,
+ * which does not change the work. Parameters lie in a file with `--parameters`, made on the GPU if the folder has none;
+ * else the device makes them in its memory. For each memory there is a device of its own, in a process of its own; the
+ * first of its rounds loads what is kept. With `--inputs` an engine is asked at last with too little memory.
  */
 import { randomBytes, randomFillSync } from 'node:crypto'
 import { existsSync } from 'node:fs'

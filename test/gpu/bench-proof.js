@@ -1,6 +1,6 @@
 /**
- * WinningPoSt 32 GiB on a real GPU, with parameters that stay on the device: `node test/gpu/bench-proof.js`. Prints the time of each
- * phase, warm, and of the first proof of the process, kernels compiled in it.
+ * WinningPoSt 32 GiB on a real GPU, with parameters that stay on the device: `node test/gpu/bench-proof.js`. Prints the
+ * time of each phase, warm, and of the first proof of the process, kernels compiled in it.
  */
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
 import { WasmPoseidonHasher } from '../../src/cpu/poseidon.ts'

@@ -1,6 +1,7 @@
 /**
- * Development parameters made in device memory: `node test/gpu/bench-setup.js [--software] [--range=log2] [--limit=seconds] circuit …`.
- * Prints the seconds and bytes of each phase, and the units of work that took longest. A circuit that is not done within the limit is given up.
+ * Development parameters made in device memory:
+ * `node test/gpu/bench-setup.js [--software] [--range=log2] [--limit=seconds] circuit …`. Prints the seconds and bytes
+ * of each phase, and the units of work that took longest. A circuit that is not done within the limit is given up.
  */
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
 import { paramsLayout, QUERIES } from '../../src/params/layout.ts'

@@ -1,9 +1,11 @@
 /**
- * How fast points come from a file onto a GPU and get from a GPU into a file: `node test/gpu/bench-stream.js [--gib=4] [--folder=.] [--software]`.
+ * How fast points come from a file onto a GPU and get from a GPU into a file:
+ * `node test/gpu/bench-stream.js [--gib=4] [--folder=.] [--software]`.
  *
- * Prints the rate of each step alone: writing (one call or several at a time), reading into memory and into mapped staging buffers, reading with
- * import, encoding with reading back (one copy or several at a time), and the digest. The file is read right after it was written: how fast a disk is beyond the
- * page cache shows in writing, and in what `iostat` tells.
+ * Prints the rate of each step alone: writing (one call or several at a time), reading into memory and into mapped
+ * staging buffers, reading with import, encoding with reading back (one copy or several at a time), and the digest. The
+ * file is read right after it was written: how fast a disk is beyond the page cache shows in writing, and in what
+ * `iostat` tells.
  */
 import { createHash } from 'node:crypto'
 import { open, rm } from 'node:fs/promises'

@@ -1,4 +1,7 @@
-/** What the benches of kernels share: the least of several times, time by label or kernel, points and scalars made on the card. */
+/**
+ * What the benches of kernels share: the least of several times, time by label or kernel, points and scalars made on
+ * the card.
+ */
 import { randomFillSync } from 'node:crypto'
 import { BatchAffine, POINT_BYTES } from '../../src/webgpu/curve/batch-affine.ts'
 import { Random } from './harness.ts'
@@ -34,8 +37,8 @@ export async function profile(gpu, work) {
 }
 
 /**
- * The same by kernel: each operation is submitted and waited for by itself, which costs some ten microseconds each. Work and its order stay as
- * they are.
+ * The same by kernel: each operation is submitted and waited for by itself, which costs some ten microseconds each.
+ * Work and its order stay as they are.
  * @param sizes tells kernels apart by the power of two of their threads, too
  */
 export async function profileKernels(gpu, work, sizes = process.argv.includes('--sizes')) {
@@ -121,8 +124,8 @@ export async function distinctPoints(gpu, group, n, seed = 0) {
 }
 
 /**
- * Canonical scalars in a buffer: `kindOf(i)` says which are 0, 1 or random (2). Randomness comes in blocks of 2^20 scalars; each block is another
- * one's by an exclusive or with fresh words, which no digit of a window survives.
+ * Canonical scalars in a buffer: `kindOf(i)` says which are 0, 1 or random (2). Randomness comes in blocks of 2^20
+ * scalars; each block is another one's by an exclusive or with fresh words, which no digit of a window survives.
  */
 export async function benchScalars(gpu, n, kindOf = () => 2) {
   const block = Math.min(n, 2 ** 20)

@@ -24,7 +24,8 @@ export async function transforms(gpu, log2s = [19, 20, 22, 24]) {
     }
     const analysis = domain.analysis(elements.shards)
     const [down, up] = [await timed(analysis), await timed(domain.synthesis(elements.shards))]
-    // Steps that do the same to different shards are one round: of so many levels before its group, levels of it, and levels of it before the round.
+    // Steps that do the same to different shards are one round: of so many levels before its group, levels of it, and
+    // levels of it before the round.
     const rounds = new Map()
     for (const step of analysis) {
       const name = step.params.slice(1, 4).join('/')

@@ -3,10 +3,11 @@
  *
  *     node test/gpu/bench-urgent.js CIRCUIT --inputs FOLDER [--urgent 8] [--every 1500] [--memory GPU_BYTES] [--software]
  *
- * The large request's inputs are a folder of the reference prover's `peer synth`; parameters of both circuits are made in the device's memory. While
- * partitions are on the device a WinningPoSt of 32 GiB is asked for at moments that have nothing to do with them. Printed of each: from
- * `engine.prove` to when the device is given its witness, to its first unit of work, and to the proof. Then the large request is
- * aborted. `--software` takes the WindowPoSt and WinningPoSt of a 2 KiB sector, with parameters in files.
+ * The large request's inputs are a folder of the reference prover's `peer synth`; parameters of both circuits are made
+ * in the device's memory. While partitions are on the device a WinningPoSt of 32 GiB is asked for at moments that have
+ * nothing to do with them. Printed of each: from `engine.prove` to when the device is given its witness, to its first
+ * unit of work, and to the proof. Then the large request is aborted. `--software` takes the WindowPoSt and WinningPoSt
+ * of a 2 KiB sector, with parameters in files.
  */
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'

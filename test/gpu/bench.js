@@ -1,7 +1,7 @@
 /**
- * Rates of the kernels on a real GPU: `node test/gpu/bench.js [PART …] [LOG2 …] [--kernels]`. Parts are `g1`, `g2`, `bits`, `import` and `transforms` (all of
- * them unless named); numbers are sizes of the sums. `--kernels` adds the time of each kernel. Each figure is the best of several runs, after a warm-up that lifts
- * the clocks.
+ * Rates of the kernels on a real GPU: `node test/gpu/bench.js [PART …] [LOG2 …] [--kernels]`. Parts are `g1`, `g2`,
+ * `bits`, `import` and `transforms` (all of them unless named); numbers are sizes of the sums. `--kernels` adds the
+ * time of each kernel. Each figure is the best of several runs, after a warm-up that lifts the clocks.
  */
 
 import { POINT_BYTES } from '../../src/webgpu/curve/batch-affine.ts'
@@ -60,7 +60,10 @@ async function sums(group, logs) {
   gpu.trim()
 }
 
-/** Scalars as seals have them, half of the bits set and three in two hundred wide: a range of a query, another one, and what both leave. */
+/**
+ * Scalars as seals have them, half of the bits set and three in two hundred wide: a range of a query, another one, and
+ * what both leave.
+ */
 async function bits(group, log2) {
   const n = 2 ** log2
   const kindOf = (i) => {
@@ -93,8 +96,8 @@ async function bits(group, log2) {
 }
 
 /**
- * The kernels alone, warm: conversion of coordinates, the check of each point, and both. The points are valid: one that is refused costs an atomic
- * operation on a number that all share.
+ * The kernels alone, warm: conversion of coordinates, the check of each point, and both. The points are valid: one that
+ * is refused costs an atomic operation on a number that all share.
  */
 async function imports(group, count) {
   const points = await distinctPoints(gpu, group, count)

@@ -1,12 +1,12 @@
 /**
- * Whether all parts of a proof of any size agree, by identities that need no reference: with the secrets of a set-up known, each sum over
- * points is a number times the generator.
+ * Whether all parts of a proof of any size agree, by identities that need no reference: with the secrets of a set-up
+ * known, each sum over points is a number times the generator.
  *
  *     node test/gpu/check-full.js CIRCUIT [--inputs=FOLDER|ARCHIVE.tar.xz] [--shards=log2] [--every=1] [--software]
  *
- * Rows against columns (a·L = z·A(τ), b·L = z·B(τ), (a∘b)·L = z·C(τ)); the quotient (h(τ) Z = a·b − c); the scalars of each query; a few points of
- * every range against multiples by bigints; the sum over every range, and over every query as a proof makes it. Without `--inputs` the
- * recorded request of a 2 KiB circuit is taken.
+ * Rows against columns (a·L = z·A(τ), b·L = z·B(τ), (a∘b)·L = z·C(τ)); the quotient (h(τ) Z = a·b − c); the scalars of
+ * each query; a few points of every range against multiples by bigints; the sum over every range, and over every query
+ * as a proof makes it. Without `--inputs` the recorded request of a 2 KiB circuit is taken.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, statSync } from 'node:fs'

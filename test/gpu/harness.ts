@@ -46,8 +46,8 @@ export async function dirtyBuffer(gpu: Gpu, bytes: number, label: string): Promi
 }
 
 /**
- * The check on a device of its own whose bindings hold 2^log2 scalars, so that small polynomials take several shards as large ones do
- * on a real adapter.
+ * The check on a device of its own whose bindings hold 2^log2 scalars, so that small polynomials take several shards as
+ * large ones do on a real adapter.
  */
 export const withShards =
   (log2: number, check: Check): Check =>

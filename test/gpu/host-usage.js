@@ -1,4 +1,7 @@
-/** Memory and processor time of this process and its children, as Linux tells them: sampled, since a child that has ended tells nothing. */
+/**
+ * Memory and processor time of this process and its children, as Linux tells them: sampled, since a child that has
+ * ended tells nothing.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 
 const SAMPLE_MS = 100
@@ -58,7 +61,10 @@ export class HostUsage {
     this.#parts = pids.map(partsOf).join(' + ')
   }
 
-  /** Most resident memory of all processes at once and of this one, and seconds of CPU time of this one and of its children. */
+  /**
+   * Most resident memory of all processes at once and of this one, and seconds of CPU time of this one and of its
+   * children.
+   */
   report() {
     this.#sample()
     const { user, system } = process.cpuUsage(this.#ownCpu)

@@ -1,7 +1,7 @@
 /**
- * Every kernel check on a real GPU, by plain Node (24 or newer, which reads TypeScript): `node test/gpu/run.js [--software] [name …]`.
- * First with the limits that the adapter offers, then with WebGPU's defaults
- * and dispatches of two dimensions. The last line is "N passed, N failed".
+ * Every kernel check on a real GPU, by plain Node (24 or newer, which reads TypeScript):
+ * `node test/gpu/run.js [--software] [name …]`. First with the limits that the adapter offers, then with WebGPU's
+ * defaults and dispatches of two dimensions. The last line is "N passed, N failed".
  */
 import { Gpu } from '../../src/webgpu/gpu.ts'
 import { longAssignmentChecks } from './checks/assignment.ts'

@@ -1,6 +1,6 @@
 /**
- * Many proofs on one device, to see that nothing leaks: `node test/gpu/soak.js [--software] [count]` (1,000 unless given). Device memory in
- * use must be the same after every proof, and the process must not grow once it is warm.
+ * Many proofs on one device, to see that nothing leaks: `node test/gpu/soak.js [--software] [count]` (1,000 unless
+ * given). Device memory in use must be the same after every proof, and the process must not grow once it is warm.
  */
 import assert from 'node:assert/strict'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'

@@ -3,8 +3,9 @@
  *
  *     node test/gpu/trace-report.js FILE[.gz] [--gap 20] [--unit 200]
  *
- * Gaps between units and units of more milliseconds than these, each with what happened meanwhile: buffers made and destroyed, turns of the
- * event loop, steps and transfers that were under way; then the buffers by size, and how much of the device's memory was in use.
+ * Gaps between units and units of more milliseconds than these, each with what happened meanwhile: buffers made and
+ * destroyed, turns of the event loop, steps and transfers that were under way; then the buffers by size, and how much
+ * of the device's memory was in use.
  */
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'

@@ -1,13 +1,16 @@
 /**
- * The timeline of an engine and its devices, in Chrome's trace format (chrome://tracing, ui.perfetto.dev): what `traced-worker.js` wrote,
- * and a row for each partition of each job out of the engine's own events.
+ * The timeline of an engine and its devices, in Chrome's trace format (chrome://tracing, ui.perfetto.dev): what
+ * `traced-worker.js` wrote, and a row for each partition of each job out of the engine's own events.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { WorkerDeviceClient } from '../../dist/device/device-client.js'
 import { environmentOfCard } from '../../dist/device/identical-cards.js'
 import { gpuSpec } from '../../dist/device/open-devices.js'
 
-/** @typedef {{ name: string, cat?: string, ph: 'X' | 'M' | 'C', pid: number, tid: number, ts?: number, dur?: number, args?: object }} TraceEvent */
+/**
+ * @typedef {{ name: string, cat?: string, ph: 'X' | 'M' | 'C', pid: number, tid: number, ts?: number, dur?: number,
+ * args?: object }} TraceEvent
+ */
 
 /** A row a job, and one for each of its partitions after it. */
 const ROWS_OF_JOB = 1000
@@ -122,7 +125,10 @@ export function totals(events, category) {
   return [...sums].map(([name, sum]) => ({ name, ...sum }))
 }
 
-/** The share of the time between the first and the last unit of proofs in which the device worked on one. What only lifts clocks is of no call. */
+/**
+ * The share of the time between the first and the last unit of proofs in which the device worked on one. What only
+ * lifts clocks is of no call.
+ */
 export function deviceUse(events) {
   const units = events.filter(({ cat, args }) => cat === 'unit' && args.batch !== undefined).sort((a, b) => a.ts - b.ts)
   if (units.length === 0) return 0

@@ -1,9 +1,9 @@
 /**
- * A device's process that writes down what it does: one line of JSON an event, in Chrome's trace format, appended to the file that
- * `WGZK_TEST_TRACE` names. `trace.js` makes a timeline of it.
+ * A device's process that writes down what it does: one line of JSON an event, in Chrome's trace format, appended to
+ * the file that `WGZK_TEST_TRACE` names. `trace.js` makes a timeline of it.
  *
- * Rows: one for each call that the device has in hand at a time, likewise for steps of proofs and for transfers, and one for the device's
- * units. Whatever is done for a call is told apart by its asynchronous context.
+ * Rows: one for each call that the device has in hand at a time, likewise for steps of proofs and for transfers, and
+ * one for the device's units. Whatever is done for a call is told apart by its asynchronous context.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { appendFileSync } from 'node:fs'
@@ -203,8 +203,8 @@ function watch(device) {
 }
 
 /**
- * Kernels being compiled, by device: helpers beside the first one compile ahead of it. What works waits for several kernels at once, while
- * compiling ahead asks for one at a time.
+ * Kernels being compiled, by device: helpers beside the first one compile ahead of it. What works waits for several
+ * kernels at once, while compiling ahead asks for one at a time.
  */
 const { prepare } = Gpu.prototype
 const compileRows = new Rows('compile', 500)

@@ -1,6 +1,6 @@
 /**
- * The functions that batch additions are made of, on operands at the bounds that they are generated for: digits of ±(limb · 2^47), the largest
- * values, sums and differences that were never normalised.
+ * The functions that batch additions are made of, on operands at the bounds that they are generated for: digits of
+ * ±(limb · 2^47), the largest values, sums and differences that were never normalised.
  */
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'

@@ -9,7 +9,10 @@ import { wasmFile } from '../../src/cpu/wasm-file.ts'
 
 export type KernelModuleName = 'kernels-fma' | 'kernels-fma-fenced' | 'kernels-int'
 
-/** Both back ends, and the variants of the first. A module that does not compile fails its tests: Node 20 needs its flag. */
+/**
+ * Both back ends, and the variants of the first. A module that does not compile fails its tests: Node 20 needs its
+ * flag.
+ */
 export const KERNEL_MODULES: readonly KernelModuleName[] = ['kernels-fma', 'kernels-fma-fenced', 'kernels-int']
 
 const MAXIMUM_PAGES = 16_384

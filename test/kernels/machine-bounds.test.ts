@@ -1,4 +1,7 @@
-/** A damaged image or piece makes `circuit.wasm` trap or compute nonsense, but never write outside the areas it was given. */
+/**
+ * A damaged image or piece makes `circuit.wasm` trap or compute nonsense, but never write outside the areas it was
+ * given.
+ */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
 import { auxVariable, type CircuitShape, type Template } from '../../src/circuit/shape.ts'

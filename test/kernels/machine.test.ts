@@ -1,4 +1,7 @@
-/** The walker of `circuit.wasm` on small circuits, against walks on bigints, and on real PoSt partitions, against the reference. */
+/**
+ * The walker of `circuit.wasm` on small circuits, against walks on bigints, and on real PoSt partitions, against the
+ * reference.
+ */
 import { describe, expect, it } from 'vitest'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
 import { circuitDigest } from '../../src/circuit/digest.ts'

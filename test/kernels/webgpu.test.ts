@@ -1,6 +1,6 @@
 /**
- * Every kernel on the software adapter, at WebGPU's default limits and without optional features: what any adapter has. The launcher
- * test/run.js sets the variables that the driver is found by.
+ * Every kernel on the software adapter, at WebGPU's default limits and without optional features: what any adapter has.
+ * The launcher test/run.js sets the variables that the driver is found by.
  */
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { Gpu } from '../../src/webgpu/gpu.ts'

@@ -3,7 +3,8 @@
  *
  *     node prove.js DATA PARAMETERS
  *
- * Proves and verifies the WindowPoSt in DATA with fresh development parameters in PARAMETERS, and prints what it saw as JSON.
+ * Proves and verifies the WindowPoSt in DATA with fresh development parameters in PARAMETERS, and prints what it saw as
+ * JSON.
  */
 import { readFileSync } from 'node:fs'
 import { developmentSetup, Engine, ProverError, verifyProof } from 'wgzk'

@@ -4,7 +4,10 @@ import { expect, it } from 'vitest'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Milliseconds of CPU time that `import 'wgzk'` takes in a fresh process: the elapsed time of a machine with nothing else to do. */
+/**
+ * Milliseconds of CPU time that `import 'wgzk'` takes in a fresh process: the elapsed time of a machine with nothing
+ * else to do.
+ */
 function importMs(): number {
   const script = "const t = process.cpuUsage(); await import('wgzk'); console.log(JSON.stringify(process.cpuUsage(t)))"
   const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], { cwd: root, encoding: 'utf8' })

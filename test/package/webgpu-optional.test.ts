@@ -1,4 +1,7 @@
-/** The package `webgpu` is a native library: a process that embeds the engine never has it in its own memory unless it asks for threads. */
+/**
+ * The package `webgpu` is a native library: a process that embeds the engine never has it in its own memory unless it
+ * asks for threads.
+ */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'

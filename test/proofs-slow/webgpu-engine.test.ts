@@ -1,6 +1,6 @@
 /**
- * What takes the software GPU's driver minutes of compiling: a device in a thread of the engine's own process, and two devices in a
- * process each that work at once, as identical cards do, with the timeline of what they did.
+ * What takes the software GPU's driver minutes of compiling: a device in a thread of the engine's own process, and two
+ * devices in a process each that work at once, as identical cards do, with the timeline of what they did.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'

@@ -1,6 +1,7 @@
 /**
- * A whole proof on the software adapter that is too long for `npm test`: with the reference's parameters and blinding WinningPoSt of a real
- * 2 KiB sector has the reference's bytes. At WebGPU's default limits, as `test/kernels/webgpu.test.ts`, which does WindowPoSt.
+ * A whole proof on the software adapter that is too long for `npm test`: with the reference's parameters and blinding
+ * WinningPoSt of a real 2 KiB sector has the reference's bytes. At WebGPU's default limits, as
+ * `test/kernels/webgpu.test.ts`, which does WindowPoSt.
  */
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { Gpu } from '../../src/webgpu/gpu.ts'

@@ -1,4 +1,7 @@
-/** A set-up on a GPU as an embedder calls it, on the software one: in a process of its own, with the reference's secrets its bytes. */
+/**
+ * A set-up on a GPU as an embedder calls it, on the software one: in a process of its own, with the reference's secrets
+ * its bytes.
+ */
 import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'

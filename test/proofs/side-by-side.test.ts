@@ -1,4 +1,7 @@
-/** Partitions side by side on a real device: they share a pass, or one passes the other; the bytes are the reference's either way. */
+/**
+ * Partitions side by side on a real device: they share a pass, or one passes the other; the bytes are the reference's
+ * either way.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
 import type { CompactWitness } from '../../src/circuit/shape.ts'

@@ -1,6 +1,6 @@
 /**
- * The traced process of a device whose "random" numbers are known: the blinding scalars of every proof are r of bytes 0x11 and s of bytes
- * 0x22, so that what two processes make of one witness can be compared.
+ * The traced process of a device whose "random" numbers are known: the blinding scalars of every proof are r of bytes
+ * 0x11 and s of bytes 0x22, so that what two processes make of one witness can be compared.
  */
 import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'

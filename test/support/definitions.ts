@@ -2,8 +2,9 @@
 import { AUX, DEFINES_NOTHING, KIND_MASK, NUMBER_MASK, type Template, type Variable } from '../../src/circuit/shape.ts'
 
 /**
- * Finds a variable that is read before it is known: by a row that defines another one, or as a wire. Works template by template,
- * so it is quick for circuits of any size. Between two children, variables are filled in before rows are evaluated.
+ * Finds a variable that is read before it is known: by a row that defines another one, or as a wire. Works template by
+ * template, so it is quick for circuits of any size. Between two children, variables are filled in before rows are
+ * evaluated.
  * @returns where, or undefined if all is in order
  */
 export function earlyRead(root: Template): string | undefined {

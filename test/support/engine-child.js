@@ -1,6 +1,6 @@
 /**
- * One scenario with the built package, in a process of its own that must end by itself: `node engine-child.js NAME PARAMETERS VECTORS`.
- * Prints one JSON object.
+ * One scenario with the built package, in a process of its own that must end by itself:
+ * `node engine-child.js NAME PARAMETERS VECTORS`. Prints one JSON object.
  */
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'

@@ -1,6 +1,7 @@
 /**
- * An engine whose devices and workers are fakes in the same process: they take the time that a test says, and fail on the n-th call
- * the way it says. "Proofs" carry the first public input of their partition, so that order, mix-ups and wrong ones are seen.
+ * An engine whose devices and workers are fakes in the same process: they take the time that a test says, and fail on
+ * the n-th call the way it says. "Proofs" carry the first public input of their partition, so that order, mix-ups and
+ * wrong ones are seen.
  */
 import type { CircuitId } from '../../src/circuit/circuit-id.ts'
 import type { CompactWitness } from '../../src/circuit/shape.ts'
@@ -176,7 +177,9 @@ export class FakeDeviceClient implements DeviceClient {
   #exit!: (error: WorkerExitedError) => void
   #gone: WorkerExitedError | undefined
   #always: Fault | undefined
-  /** Resolves when those that came before have left the device: it works on one after the other, but for what is urgent. */
+  /**
+   * Resolves when those that came before have left the device: it works on one after the other, but for what is urgent.
+   */
   #before: Promise<void> = Promise.resolve()
   #proving = 0
   /** Batches that it worked on at the same time. */

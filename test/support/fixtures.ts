@@ -87,7 +87,9 @@ export function snap32Request(): SnapUpdateRequest {
   return recordedUpdate('32GiB/update', new Array<Uint8Array>(16).fill(last))
 }
 
-/** Public inputs as recorded by the reference prover: per partition, without ONE, 32 bytes little-endian each in hex. */
+/**
+ * Public inputs as recorded by the reference prover: per partition, without ONE, 32 bytes little-endian each in hex.
+ */
 export function recordedPublicInputs(witnessFile: string): string[][] {
   return vectorJson(witnessFile).partitions.map((partition: { public_inputs: string[] }) => partition.public_inputs)
 }

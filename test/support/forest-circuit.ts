@@ -1,4 +1,7 @@
-/** A small circuit of everything that templates do: instances of a subtree that share a variable of the root, nesting, inputs, constants. */
+/**
+ * A small circuit of everything that templates do: instances of a subtree that share a variable of the root, nesting,
+ * inputs, constants.
+ */
 import type { ConstraintSystem } from '../../src/circuit/constraint-system.ts'
 import { allocateBits } from '../../src/circuit/gadgets/boolean.ts'
 import { insert } from '../../src/circuit/gadgets/insertion.ts'

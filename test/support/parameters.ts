@@ -1,4 +1,7 @@
-/** Parameters that the reference's set-up would make: from its secrets, on a given device, in a folder of the test's own. */
+/**
+ * Parameters that the reference's set-up would make: from its secrets, on a given device, in a folder of the test's
+ * own.
+ */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { join } from 'node:path'

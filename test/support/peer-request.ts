@@ -1,4 +1,7 @@
-/** From a folder as the reference prover writes it (`request.json` and the vanilla proofs beside it) to the request of a caller. */
+/**
+ * From a folder as the reference prover writes it (`request.json` and the vanilla proofs beside it) to the request of a
+ * caller.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ProofRequest } from '../../src/request/proof-request.ts'

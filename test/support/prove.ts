@@ -21,7 +21,10 @@ export interface ProveRequestOptions {
   readonly blindings?: readonly Blinding[] | undefined
   /** One batch for all partitions, or one each. @default true */
   readonly together?: boolean | undefined
-  /** Prove the first partition before, with points that stay for the proofs that are returned: its bytes must be the same. @default false */
+  /**
+   * Prove the first partition before, with points that stay for the proofs that are returned: its bytes must be the
+   * same. @default false
+   */
   readonly keep?: boolean | undefined
   /** Take points in ranges that fit the device's memory. @default what the device would have */
   readonly rangePoints?: SrsPointsOptions['rangePoints']

@@ -1,4 +1,7 @@
-/** What a long queue costs, measured on the engine's own parts: for the tests that bound it and the soak that reports it. */
+/**
+ * What a long queue costs, measured on the engine's own parts: for the tests that bound it and the soak that reports
+ * it.
+ */
 import { MemoryBudget } from '../../src/budget/memory-budget.ts'
 import { GuardedEmitter } from '../../src/events.ts'
 import { silentLogger } from '../../src/logger.ts'

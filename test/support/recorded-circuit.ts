@@ -35,8 +35,9 @@ export interface RecordedTools {
 }
 
 /**
- * Makes the parameters of a circuit of 2 KiB sectors with the reference prover's secrets, once for all tests of a file, and tests that they and
- * a proof of the recorded sector are the reference prover's. To be called inside a `describe`, before its other tests.
+ * Makes the parameters of a circuit of 2 KiB sectors with the reference prover's secrets, once for all tests of a file,
+ * and tests that they and a proof of the recorded sector are the reference prover's. To be called inside a `describe`,
+ * before its other tests.
  */
 export function testRecordedCircuit({ circuitId, name, request, timeoutMs, backend }: RecordedCircuit): RecordedTools {
   vi.setConfig({ testTimeout: timeoutMs, hookTimeout: timeoutMs })

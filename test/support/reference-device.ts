@@ -1,6 +1,7 @@
 /**
- * A device on bigints that does everything in the most direct way: the truth about what a device must answer, and enough to test
- * the prover on circuits of a few rows. Sums are made term by term, and the quotient by multiplying polynomials out.
+ * A device on bigints that does everything in the most direct way: the truth about what a device must answer, and
+ * enough to test the prover on circuits of a few rows. Sums are made term by term, and the quotient by multiplying
+ * polynomials out.
  */
 import { testBit } from '../../src/circuit/bit-array.ts'
 import {

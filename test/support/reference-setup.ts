@@ -2,12 +2,13 @@
  * The discrete logarithms of an SRS by bigints: the truth about what a set-up multiplies its generators with
  * (`bellperson::groth16::generate_parameters`).
  *
- * With m the size of the evaluation domain, ω a primitive m-th root of unity, Z = τ^m − 1 and the Lagrange polynomials at τ
+ * With m the size of the evaluation domain, ω a primitive m-th root of unity, Z = τ^m − 1 and the Lagrange polynomials
+ * at τ
  *
  *     Lᵢ = Z/m · ωⁱ/(τ − ωⁱ),
  *
- * the columns of the constraints at τ are uⱼ = Σᵢ A[i,j]·Lᵢ, vⱼ = Σᵢ B[i,j]·Lᵢ, wⱼ = Σᵢ C[i,j]·Lᵢ, where after the circuit's own rows
- * come the rows {inputₖ} · 0 = 0, one for each public input. Then, times g1 (b_g2: times g2),
+ * the columns of the constraints at τ are uⱼ = Σᵢ A[i,j]·Lᵢ, vⱼ = Σᵢ B[i,j]·Lᵢ, wⱼ = Σᵢ C[i,j]·Lᵢ, where after the
+ * circuit's own rows come the rows {inputₖ} · 0 = 0, one for each public input. Then, times g1 (b_g2: times g2),
  *
  *     h[i] = τⁱ·Z/δ     ic[j] = (β·uⱼ + α·vⱼ + wⱼ)/γ     l[j] = (β·uⱼ + α·vⱼ + wⱼ)/δ     a[j] = uⱼ     b[j] = vⱼ
  */

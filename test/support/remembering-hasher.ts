@@ -2,7 +2,10 @@
 import { WasmPoseidonHasher } from '../../src/cpu/poseidon.ts'
 import type { PoseidonHasher } from '../../src/synthesis/poseidon-hasher.ts'
 
-/** Where one value is changed at a time: a change touches the hashes above it, all others are those of the unchanged proof. */
+/**
+ * Where one value is changed at a time: a change touches the hashes above it, all others are those of the unchanged
+ * proof.
+ */
 export function rememberingHasher(): PoseidonHasher {
   const computing = new WasmPoseidonHasher()
   const known = new Map<string, Uint8Array>()

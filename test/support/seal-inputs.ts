@@ -5,8 +5,8 @@ export interface TreePath {
   /** Position of the leaf; its bits are the index bits of the levels, from the leaf upwards. */
   readonly index: number
   /**
-   * Siblings, 32 bytes little-endian each and canonical: from the leaf upwards arity − 1 a level, in rising position without the
-   * own one.
+   * Siblings, 32 bytes little-endian each and canonical: from the leaf upwards arity − 1 a level, in rising position
+   * without the own one.
    */
   readonly siblings: Uint8Array
 }
@@ -30,7 +30,9 @@ export interface PorepChallengeInput {
   readonly parents: readonly PorepParentInput[]
   /** In the tree over the replica (TreeR). The leaf is the node's label plus its data: the circuit computes it. */
   readonly replicaPath: TreePath
-  /** In the tree over columns (TreeC). The leaf is the hash of the node's own labels, which the circuit computes too. */
+  /**
+   * In the tree over columns (TreeC). The leaf is the hash of the node's own labels, which the circuit computes too.
+   */
   readonly columnPath: TreePath
 }
 
@@ -59,8 +61,8 @@ export interface SnapPartitionInput {
 }
 
 /**
- * One challenge. Its node is not an input: the circuit derives it from comm_r_new. Siblings come as in a `TreePath`, whose index
- * follows from the node.
+ * One challenge. Its node is not an input: the circuit derives it from comm_r_new. Siblings come as in a `TreePath`,
+ * whose index follows from the node.
  */
 export interface SnapChallengeInput {
   readonly leafOld: Uint8Array

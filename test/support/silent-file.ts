@@ -1,4 +1,7 @@
-/** Files that do not answer, as on a server that is gone: pipes that a call to open waits for until somebody writes to them. */
+/**
+ * Files that do not answer, as on a server that is gone: pipes that a call to open waits for until somebody writes to
+ * them.
+ */
 import { execFileSync } from 'node:child_process'
 import { closeSync, constants, openSync } from 'node:fs'
 

@@ -1,7 +1,7 @@
 /**
- * A software Vulkan driver (SwiftShader, out of the package @sparticuz/chromium) for machines without a GPU: no root, no
- * system package. The loader reads its variables when it starts, so they must stand before the process that opens a device does:
- * test launchers merge {@link softwareGpuEnvironment} into the environment of their children.
+ * A software Vulkan driver (SwiftShader, out of the package @sparticuz/chromium) for machines without a GPU: no root,
+ * no system package. The loader reads its variables when it starts, so they must stand before the process that opens a
+ * device does: test launchers merge {@link softwareGpuEnvironment} into the environment of their children.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'

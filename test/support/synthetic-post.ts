@@ -1,8 +1,9 @@
 /**
  * PoSt requests of any sector size without a sector: vanilla proofs over a tree that is made of few kinds of subtree.
  *
- * On each level there are eight kinds of node. Child j of a node of kind k is of kind (j + k) mod arity, so all siblings of a path
- * differ, every leaf has a value, and the whole tree takes eight hashes a level. Written field by field, as bincode does.
+ * On each level there are eight kinds of node. Child j of a node of kind k is of kind (j + k) mod arity, so all
+ * siblings of a path differ, every leaf has a value, and the whole tree takes eight hashes a level. Written field by
+ * field, as bincode does.
  */
 import type { CircuitId } from '../../src/circuit/circuit-id.ts'
 import { poseidonHash } from '../../src/circuit/poseidon/hash.ts'

@@ -1,9 +1,10 @@
 /**
  * Commit-phase-1 outputs of any sector size without a sector, as the objects that their JSON stands for.
  *
- * A 2 KiB sector is really sealed: all labels, all leaves. Of a larger one only what its challenges open exists: parents have
- * labels of their own making, and so have all siblings of the trees over columns and replica. The data is of two kinds of node, laid
- * out so that the whole tree over it takes two hashes a level: comm_d has to be known before there is a challenge.
+ * A 2 KiB sector is really sealed: all labels, all leaves. Of a larger one only what its challenges open exists:
+ * parents have labels of their own making, and so have all siblings of the trees over columns and replica. The data is
+ * of two kinds of node, laid out so that the whole tree over it takes two hashes a level: comm_d has to be known before
+ * there is a challenge.
  */
 import { createHash } from 'node:crypto'
 import { expandParents } from '../../src/circuit/porep/label.ts'

@@ -1,9 +1,10 @@
 /**
- * Updates of any sector size without a sector: whole sectors, correctly encoded, over trees that are made of few kinds of subtree.
+ * Updates of any sector size without a sector: whole sectors, correctly encoded, over trees that are made of few kinds
+ * of subtree.
  *
- * Old replica and new data have two kinds of node on each level; child j of a node of kind k is of kind (j + k) mod 2, so neighbours
- * differ. In the new replica it also matters in which stretch of the sector a node lies, since each has a randomness of its own:
- * some ten thousand hashes. Written field by field, as bincode does.
+ * Old replica and new data have two kinds of node on each level; child j of a node of kind k is of kind (j + k) mod 2,
+ * so neighbours differ. In the new replica it also matters in which stretch of the sector a node lies, since each has a
+ * randomness of its own: some ten thousand hashes. Written field by field, as bincode does.
  */
 import { createHash } from 'node:crypto'
 import type { SectorSizeTag } from '../../src/circuit/circuit-id.ts'

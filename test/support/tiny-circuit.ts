@@ -1,6 +1,6 @@
 /**
- * A circuit of a few rows with everything that matters to a prover: bits, wide and derived variables, a nested template that is
- * used twice, a public input, variables that do not occur in A or in B. It says: y = x⁴ + x² + 3·bit + 5.
+ * A circuit of a few rows with everything that matters to a prover: bits, wide and derived variables, a nested template
+ * that is used twice, a public input, variables that do not occur in A or in B. It says: y = x⁴ + x² + 3·bit + 5.
  */
 
 import { recordCircuit } from '../../src/circuit/circuit-shape.ts'

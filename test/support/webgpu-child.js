@@ -89,7 +89,9 @@ const scenarios = {
     const engine = await Engine.create({ ...options, gpu: { ...gpu, isolation: 'thread', fallback: 'never' } })
     return watched(engine, async () => ({ first: await outcome(engine.prove(request)) }))
   },
-  /** Two processes, each with a device of its own and the same blinding, prove the same at once. What they do is traced. */
+  /**
+   * Two processes, each with a device of its own and the same blinding, prove the same at once. What they do is traced.
+   */
   async two() {
     const file = join(parameterCache, 'devices.jsonl')
     const worker = new URL('./blinding-worker.js', import.meta.url)

@@ -43,7 +43,8 @@ describe('sizes', () => {
     if (size === undefined) throw new Error('no size')
     const estimate = estimateCircuit(size, { totalBytes: 4 * 2 ** 30, threads: 2 })
     expect(estimate.keepPoints).toBe(true)
-    // h 2^19 − 1, l 375,210, a 133 + 284,196, b_g1 and b_g2 1 + 272,184 points: 1,456,011 of 128 bytes and 272,185 of 256.
+    // h 2^19 − 1, l 375,210, a 133 + 284,196, b_g1 and b_g2 1 + 272,184 points: 1,456,011 of 128 bytes and 272,185 of
+    // 256.
     expect(estimate.pointBytes).toBe(128 * 1_456_011 + 256 * 272_185)
     expect(neededBytes(estimate)).toBeLessThan(1e9)
     expect(estimateCircuit(size, { totalBytes: 2 ** 29, threads: 2 }).keepPoints).toBe(false)

@@ -42,7 +42,8 @@ describe('terms of rows', () => {
             if (word >= 2 ** 31) smallOnes++
             bound += word < 2 ** 31 ? 1.1 : Math.abs(word - 2 ** 31 - 2 ** 15)
           }
-          // Factors of a defined variable are multiplied: the top digit counts 2^252 and may be 2^13; r is 7.3 of these. Others are only reduced.
+          // Factors of a defined variable are multiplied: the top digit counts 2^252 and may be 2^13; r is 7.3 of
+          // these. Others are only reduced.
           const most = matrix.defines[Math.floor(i / 3)] === DEFINES_NOTHING ? 4096 : 2 ** 13 / 7.3
           if (bound > most) throw new Error(`combination ${i} of ${template.name} may reach ${bound} r`)
         }
@@ -117,7 +118,8 @@ describe('memory of a partition', () => {
   it('of porep-32g stays within 16 GiB', { timeout: 60_000 }, () => {
     const shape = circuitShape('porep-32g')
     const bytes = assignmentBytes(shape, 2 * GIB - 4)
-    // Four, three and three shards of 2^25 elements, of which z's last one is short: 130,170,221 values of 32 bytes are 3.88 GiB.
+    // Four, three and three shards of 2^25 elements, of which z's last one is short: 130,170,221 values of 32 bytes are
+    // 3.88 GiB.
     expect(bytes.quotient / GIB).toBeGreaterThan(12)
     expect(bytes.quotient / GIB).toBeLessThan(12.1)
     expect(bytes.assign / GIB).toBeGreaterThan(8 + 3.88)

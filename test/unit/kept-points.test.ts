@@ -1,4 +1,7 @@
-/** Which points a circuit keeps on a device that others use, too: never more memory than is free, passing points counted. */
+/**
+ * Which points a circuit keeps on a device that others use, too: never more memory than is free, passing points
+ * counted.
+ */
 import { describe, expect, it } from 'vitest'
 import { keptPoints } from '../../src/device/kept-points.ts'
 import type { MemoryPlan } from '../../src/groth16/proving-device.ts'

@@ -1,4 +1,6 @@
-/** How sums are cut: every window is taken once, nothing passes a binding, and memory is kept to wherever a plan can. */
+/**
+ * How sums are cut: every window is taken once, nothing passes a binding, and memory is kept to wherever a plan can.
+ */
 import { describe, expect, test } from 'vitest'
 import { POINT_BYTES } from '../../src/webgpu/curve/batch-affine.ts'
 import {

@@ -12,7 +12,10 @@ const CIRCUITS = (['porep', 'snap', 'wpost', 'winning'] as const).flatMap((famil
   SECTOR_SIZE_TAGS.map((size): CircuitId => `${family}-${size}`),
 )
 
-/** What `CacheableParameters::cache_identifier` gives for a PoSt or an update circuit, written out from the constants of each size. */
+/**
+ * What `CacheableParameters::cache_identifier` gives for a PoSt or an update circuit, written out from the constants of
+ * each size.
+ */
 function identifier(circuitId: CircuitId): string | undefined {
   const { family, size } = parseCircuitId(circuitId)
   const bytes = SECTOR_SIZE_BYTES[size]

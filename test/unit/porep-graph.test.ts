@@ -1,4 +1,7 @@
-/** Parents, labels, challenges and identities of seals: values that the tests of rust-fil-proofs assert, and a whole sector's. */
+/**
+ * Parents, labels, challenges and identities of seals: values that the tests of rust-fil-proofs assert, and a whole
+ * sector's.
+ */
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { frFromBytes, frToBytes } from '../../src/field/fr.ts'

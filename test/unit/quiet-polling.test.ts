@@ -29,7 +29,8 @@ test.skipIf(process.platform === 'win32')(
     expect(await turns(during(100))).toBeLessThanOrEqual(500)
     const wait = vi.spyOn(Atomics, 'wait')
     try {
-      // Right after a submission a rest would be shorter than timers are good for; on a machine that does much else a turn may come late.
+      // Right after a submission a rest would be shorter than timers are good for; on a machine that does much else a
+      // turn may come late.
       await turns((count) => {
         noteSubmission()
         return count >= 100

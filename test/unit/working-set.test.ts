@@ -10,8 +10,9 @@ describe('cpuWorkingSetBytes', () => {
 
   it('counts a winning-32g proof', () => {
     const bytes = cpuWorkingSetBytes(winning, { threads: 2 })
-    // z of 375,343 scalars and h of 2^19 are at rest. Of b_g1's 272,185 points the second half is summed (point, scalar, scalar in digits)
-    // while b_g2's are imported: 256 bytes each, and encodings of 192 bytes for 2 times 8 units of 4,096 points a thread.
+    // z of 375,343 scalars and h of 2^19 are at rest. Of b_g1's 272,185 points the second half is summed (point,
+    // scalar, scalar in digits) while b_g2's are imported: 256 bytes each, and encodings of 192 bytes for 2 times 8
+    // units of 4,096 points a thread.
     const [half, staged] = [136_093, 2 * 8 * 4_096 * 2]
     const last = half * (128 + 32) + digitsBytes(half) + 272_185 * 256 + staged * 192
     const counted = 32 * (375_343 + 2 ** 19) + last

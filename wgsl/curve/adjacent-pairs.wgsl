@@ -1,4 +1,5 @@
-// Groups of `size` points each, one behind the other: pairs (0, 1), (2, 3), … of each group, the last one of an odd group alone.
+// Groups of `size` points each, one behind the other: pairs (0, 1), (2, 3), … of each group, the last one of an odd
+// group alone.
 struct AdjacentParams { pairs: u32, size: u32 }
 
 @group(0) @binding(0) var<storage, read_write> pairs: array<vec2<u32>>;

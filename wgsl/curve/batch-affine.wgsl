@@ -2,8 +2,9 @@
 //   d = x2 − x1, 1/d by products over many pairs, λ = (y2 − y1)/d, x3 = λ² − x1 − x2, y3 = λ (x1 − x3) − y1.
 // Every kernel looks at pair `first + i` of a round and writes slot i of the work buffers.
 //
-// Registers leave room for few threads, so a thread should wait for memory as few times as it can: what does not depend on loaded values is
-// loaded at once, whether it turns out to be needed or not, and conditions stand where something is stored.
+// Registers leave room for few threads, so a thread should wait for memory as few times as it can: what does not depend
+// on loaded values is loaded at once, whether it turns out to be needed or not, and conditions stand where something is
+// stored.
 
 struct Params {
   // Pairs in this slice of the round, and the number of its first one.

@@ -1,6 +1,6 @@
-// Whether points lie on the curve: y² − x³ − b = 0, or both parts of that in Fq2. The first steps give the squares that x³ is made of; in each
-// further one two products together are a part of y² − x³, reduced once.
-// `first_bad` gets the lowest number of a point that does not, counted from `first` on; it starts above all of them.
+// Whether points lie on the curve: y² − x³ − b = 0, or both parts of that in Fq2. The first steps give the squares that
+// x³ is made of; in each further one two products together are a part of y² − x³, reduced once. `first_bad` gets the
+// lowest number of a point that does not, counted from `first` on; it starts above all of them.
 struct CheckParams { points: u32, steps: u32, first: u32 }
 
 @group(0) @binding(0) var<storage, read> coordinates: array<FQPacked>;

@@ -1,6 +1,6 @@
-// Multiplication in Fq2 by three of Fq (Karatsuba), as steps around one body:
-// a·b = (a0 b0 − a1 b1) + ((a0 + a1)(b0 + b1) − a0 b0 − a1 b1) u.
-// `three` comes at run time (a uniform's 3), else a compiler would unroll the loop into three bodies. Of a `real` b, b1 is 0: two steps do.
+// Multiplication in Fq2 by three of Fq (Karatsuba), as steps around one body: a·b = (a0 b0 − a1 b1) + ((a0 + a1)(b0 +
+// b1) − a0 b0 − a1 b1) u. `three` comes at run time (a uniform's 3), else a compiler would unroll the loop into three
+// bodies. Of a `real` b, b1 is 0: two steps do.
 fn c_mul_steps(a: C, b: C, real: bool, three: u32) -> C {
   var low = FQ_ZERO;
   var high = FQ_ZERO;

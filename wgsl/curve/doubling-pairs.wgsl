@@ -1,4 +1,5 @@
-// A table of multiples grows from those up to n to those up to 2n: (n + d) · base_k = d · base_k + n · base_k, for d = 1 … n and every base.
+// A table of multiples grows from those up to n to those up to 2n: (n + d) · base_k = d · base_k + n · base_k, for d =
+// 1 … n and every base.
 struct DoublingParams { pairs: u32, bases: u32, n: u32 }
 
 @group(0) @binding(0) var<storage, read_write> pairs: array<vec2<u32>>;

@@ -1,5 +1,5 @@
-// Packed points to bellperson's uncompressed big-endian form; infinity has the flag 0x40 in its first byte and zeros behind it.
-// A point is `coordinates` elements of Fq; G2 puts c1 before c0.
+// Packed points to bellperson's uncompressed big-endian form; infinity has the flag 0x40 in its first byte and zeros
+// behind it. A point is `coordinates` elements of Fq; G2 puts c1 before c0.
 struct ExportParams { points: u32, coordinates: u32 }
 
 @group(0) @binding(0) var<storage, read> points: array<FQPacked>;

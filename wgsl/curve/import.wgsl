@@ -1,6 +1,7 @@
-// Coordinates from bellperson's uncompressed form, 48 bytes big-endian, to packed Montgomery form. Refused: one not below p; flags
-// stand in the top bits of x, so infinity and compressed points go with it. Of an element of Fq2 c1 comes before c0 there.
-// `first_bad` gets the lowest number of a refused point, counted from `first` on; it starts above all of them.
+// Coordinates from bellperson's uncompressed form, 48 bytes big-endian, to packed Montgomery form. Refused: one not
+// below p; flags stand in the top bits of x, so infinity and compressed points go with it. Of an element of Fq2 c1
+// comes before c0 there. `first_bad` gets the lowest number of a refused point, counted from `first` on; it starts
+// above all of them.
 struct ImportParams { coordinates: u32, per_point: u32, first: u32 }
 
 @group(0) @binding(0) var<storage, read> encoded: array<FQPacked>;

@@ -1,5 +1,6 @@
-// Where a round's pairs come from: the arithmetic of a reduction round, if `half` is not 0; else the points as they lie, if `blocks` is 1, or
-// those of two halves of `operands` each, if it is 2; else a list. Past the number of `operands` there is no right one.
+// Where a round's pairs come from: the arithmetic of a reduction round, if `half` is not 0; else the points as they
+// lie, if `blocks` is 1, or those of two halves of `operands` each, if it is 2; else a list. Past the number of
+// `operands` there is no right one.
 @group(0) @binding(1) var<storage, read> pairs: array<vec2<u32>>;
 
 // Operands as batch-affine.wgsl has them; NONE as the right one takes the left point as it is.

@@ -1,6 +1,7 @@
-// First round of fixed-base multiples: a scalar's digits d_k, k < windows, of `bits` bits each and signed, give the table's points
-// ±|d_k| · 2^(bits·k) · base, which stand at (|d_k| − 1) · windows + k; a digit 0 takes the infinity behind the table. Two neighbours make
-// a pair; the last digit of an odd number has no partner. One thread a scalar, since digits carry: those above 2^(bits − 1) become negative.
+// First round of fixed-base multiples: a scalar's digits d_k, k < windows, of `bits` bits each and signed, give the
+// table's points ±|d_k| · 2^(bits·k) · base, which stand at (|d_k| − 1) · windows + k; a digit 0 takes the infinity
+// behind the table. Two neighbours make a pair; the last digit of an odd number has no partner. One thread a scalar,
+// since digits carry: those above 2^(bits − 1) become negative.
 struct TableParams { scalars: u32, first: u32, bits: u32, windows: u32 }
 
 @group(0) @binding(0) var<storage, read> scalars: array<array<u32, 8>>;

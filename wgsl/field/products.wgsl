@@ -1,5 +1,5 @@
-// Batch inversion, first half. A thread takes the elements t, t + threads, t + 2 threads, …: `prefix` gets the product of those
-// before each, `total` the product of all.
+// Batch inversion, first half. A thread takes the elements t, t + threads, t + 2 threads, …: `prefix` gets the product
+// of those before each, `total` the product of all.
 struct BatchParams { count: u32, threads: u32 }
 
 @group(0) @binding(0) var<storage, read> element: array<FQPacked>;

@@ -1,5 +1,5 @@
-// Batch inversion, second half: from the inverse of each thread's total, backwards, 1/e_i = (1 / (e_0 … e_i)) · (e_0 … e_(i−1)).
-// The inverses take the place of the prefixes.
+// Batch inversion, second half: from the inverse of each thread's total, backwards, 1/e_i = (1 / (e_0 … e_i)) · (e_0 …
+// e_(i−1)). The inverses take the place of the prefixes.
 struct BatchParams { count: u32, threads: u32, two: u32 }
 
 @group(0) @binding(0) var<storage, read> element: array<FQPacked>;
@@ -18,7 +18,8 @@ fn unbatch(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gro
   var factor = prefix[t + (elements - 1u) * params.threads];
   for (var k = elements; k > 0u; k--) {
     let i = t + (k - 1u) * params.threads;
-    // Two steps over one body: the inverse, then the suffix without this element. The next factor is loaded a multiplication ahead.
+    // Two steps over one body: the inverse, then the suffix without this element. The next factor is loaded a
+    // multiplication ahead.
     for (var step = 0u; step < params.two; step++) {
       var upcoming = FQPacked();
       if (step == 0u) { upcoming = element[i]; } else if (k > 1u) { upcoming = prefix[i - params.threads]; }

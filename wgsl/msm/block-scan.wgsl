@@ -1,4 +1,5 @@
-// Exclusive prefix sums over the 256 threads of a workgroup: a thread gives its total and gets the sum of those before it. All threads call it.
+// Exclusive prefix sums over the 256 threads of a workgroup: a thread gives its total and gets the sum of those before
+// it. All threads call it.
 var<workgroup> partial: array<u32, 256>;
 
 fn before_in_block(local: u32, total: u32) -> u32 {

@@ -1,7 +1,7 @@
-// What a round needs to know of each bucket, in one place: start and number of its entries, start and number of its pairs, which are the
-// next round's entries. The numbers follow from those before, the starts are their prefix sums: first sums within blocks of 1,024 (`bucket_scan`,
-// four buckets a thread), which are scanned by scan.wgsl, then the rest (`bucket_ranges`). With `initial` only the next
-// round's half is filled, from the counts of a sort.
+// What a round needs to know of each bucket, in one place: start and number of its entries, start and number of its
+// pairs, which are the next round's entries. The numbers follow from those before, the starts are their prefix sums:
+// first sums within blocks of 1,024 (`bucket_scan`, four buckets a thread), which are scanned by scan.wgsl, then the
+// rest (`bucket_ranges`). With `initial` only the next round's half is filled, from the counts of a sort.
 struct BucketParams {
   // Buckets of the round, and the number of the first one.
   buckets: u32,

@@ -1,6 +1,7 @@
-// Walks over the digits of one scalar a thread and calls `entry(bucket, slot, operand)` for each that is not 0, in the windows from
-// `first_window` up to `end_window`. Of sum number s of several, bucket `(w · sums + s) · 2^(window − 1) + |d| − 1` holds the points whose
-// digit in window w is ±d; the operand is the point's number with its sign; the slot is a number that no other digit of all windows has.
+// Walks over the digits of one scalar a thread and calls `entry(bucket, slot, operand)` for each that is not 0, in the
+// windows from `first_window` up to `end_window`. Of sum number s of several, bucket
+// `(w · sums + s) · 2^(window − 1) + |d| − 1` holds the points whose digit in window w is ±d; the operand is the
+// point's number with its sign; the slot is a number that no other digit of all windows has.
 struct MsmParams {
   // Points of all sums.
   points: u32,

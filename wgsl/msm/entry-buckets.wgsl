@@ -1,6 +1,6 @@
-// The bucket of each entry, from where the buckets begin: the last one that begins at the entry or before. Written in order, which is cheaper than
-// scattering it together with the entry. A workgroup takes 2,048 entries: it looks for the buckets of the first and the last one
-// among all, then for the others between these.
+// The bucket of each entry, from where the buckets begin: the last one that begins at the entry or before. Written in
+// order, which is cheaper than scattering it together with the entry. A workgroup takes 2,048 entries: it looks for the
+// buckets of the first and the last one among all, then for the others between these.
 struct EntryParams {
   // Number of the first bucket, and of how many.
   first: u32,

@@ -1,4 +1,5 @@
-// Copies the points and scalars of a list of numbers next to each other, one thread a vector: those of a point, then the two of its scalar.
+// Copies the points and scalars of a list of numbers next to each other, one thread a vector: those of a point, then
+// the two of its scalar.
 struct GatherParams {
   count: u32,
   // Number of the first scalar in the buffer of scalars.

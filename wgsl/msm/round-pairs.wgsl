@@ -1,6 +1,6 @@
-// One thread an entry. The entries of a bucket are pairs (0, 1), (2, 3), …; a last odd one is a pair without a right point. A bucket
-// with one entry is done: the point becomes its sum. In the first round an entry names a point (and a sign) in `entries`; later it
-// is the point of its own number.
+// One thread an entry. The entries of a bucket are pairs (0, 1), (2, 3), …; a last odd one is a pair without a right
+// point. A bucket with one entry is done: the point becomes its sum. In the first round an entry names a point (and a
+// sign) in `entries`; later it is the point of its own number.
 struct PairsParams { entries: u32, named: u32 }
 struct Point { x: CPacked, y: CPacked }
 

@@ -1,6 +1,6 @@
-// `round_total[out + k]` gets the pairs of round k over the buckets from `first` on, `round_total[out + rounds]` their entries to begin
-// with: the host sizes every round by them. A workgroup takes 16 buckets a thread, and adds up in its own memory first: millions of
-// additions to the same few words of a buffer would wait for each other.
+// `round_total[out + k]` gets the pairs of round k over the buckets from `first` on, `round_total[out + rounds]` their
+// entries to begin with: the host sizes every round by them. A workgroup takes 16 buckets a thread, and adds up in its
+// own memory first: millions of additions to the same few words of a buffer would wait for each other.
 struct TotalsParams { first: u32, buckets: u32, rounds: u32, out: u32 }
 
 @group(0) @binding(0) var<storage, read> counts: array<u32>;

@@ -1,6 +1,6 @@
-// Signed digits of a scalar: s, or r − s with the sign turned where s > r/2, in windows of `window` bits. Digit k lies in
-// (−2^(window − 1), 2^(window − 1)]; since s < 2^254, `windows` · window >= 255 leaves no carry.
-// Words are named, not indexed: arrays indexed at run time go to memory on some drivers.
+// Signed digits of a scalar: s, or r − s with the sign turned where s > r/2, in windows of `window` bits. Digit k lies
+// in (−2^(window − 1), 2^(window − 1)]; since s < 2^254, `windows` · window >= 255 leaves no carry. Words are named,
+// not indexed: arrays indexed at run time go to memory on some drivers.
 
 // 256 bits, least significant word first.
 struct Scalar { low: vec4<u32>, high: vec4<u32> }

@@ -1,5 +1,5 @@
-// Exclusive prefix sums, a block of 1,024 values a workgroup (four a thread); block sums go to `block_total` and are scanned the
-// same way, then added by `add_blocks`.
+// Exclusive prefix sums, a block of 1,024 values a workgroup (four a thread); block sums go to `block_total` and are
+// scanned the same way, then added by `add_blocks`.
 struct ScanParams { count: u32 }
 
 @group(0) @binding(0) var<storage, read> values: array<u32>;

@@ -1,5 +1,6 @@
-// Numbers of the scalars that are 1 go to `ones`, of those that are neither 0 nor 1 to `wides`, in any order; `totals` counts both. A
-// workgroup takes 1,024 scalars: it counts its own first and reserves room for them by one addition to each total.
+// Numbers of the scalars that are 1 go to `ones`, of those that are neither 0 nor 1 to `wides`, in any order; `totals`
+// counts both. A workgroup takes 1,024 scalars: it counts its own first and reserves room for them by one addition to
+// each total.
 struct SplitParams {
   // Number of the first scalar in the buffer.
   first: u32,

@@ -1,6 +1,7 @@
-// Elements from bit-reversed to natural order, into other shards. The index is cut into `tile_bits` upper bits p, a middle part m and as many
-// lower bits q: element (p, m, q) goes to (q', m', p'), all reversed. A workgroup takes the elements of one m, a square of which
-// every row is a contiguous piece of memory on both sides; alone, an element of 32 bytes would be its own access on one of them.
+// Elements from bit-reversed to natural order, into other shards. The index is cut into `tile_bits` upper bits p, a
+// middle part m and as many lower bits q: element (p, m, q) goes to (q', m', p'), all reversed. A workgroup takes the
+// elements of one m, a square of which every row is a contiguous piece of memory on both sides; alone, an element of 32
+// bytes would be its own access on one of them.
 struct ReverseParams {
   log_size: u32,
   tile_bits: u32,

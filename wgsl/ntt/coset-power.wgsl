@@ -1,5 +1,6 @@
-// Powers of an element to all exponents of a domain, from two tables of about its square root: base^e is the power of e's lower bits times
-// that of its upper bits. Elements in bit-reversed order belong to the exponent of their index' reversed bits.
+// Powers of an element to all exponents of a domain, from two tables of about its square root: base^e is the power of
+// e's lower bits times that of its upper bits. Elements in bit-reversed order belong to the exponent of their index'
+// reversed bits.
 struct ShardParams {
   log_size: u32,
   // Where the shard begins.

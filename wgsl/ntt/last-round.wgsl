@@ -1,11 +1,12 @@
-// The last round of a group in frequency, the first one in time: factors within the group are 1, those between groups may be due.
-// Powers of the root of all elements, up to where those of the small table go on.
+// The last round of a group in frequency, the first one in time: factors within the group are 1, those between groups
+// may be due. Powers of the root of all elements, up to where those of the small table go on.
 @group(0) @binding(1) var<storage, read> fine_roots: array<FRPacked>;
 
 // Two elements have room for one pair only.
 fn is_element(i: u32) -> bool { return (i >> params.log_size) == 0u; }
 
-// The n-th of two numbers that element i is multiplied by between groups: a power of the small table's root, and one of those between its powers.
+// The n-th of two numbers that element i is multiplied by between groups: a power of the small table's root, and one of
+// those between its powers.
 fn factor(quad: Quad, i: u32, n: u32) -> FRPacked {
   let order = params.log_size - params.level;
   let p = (i & ((1u << order) - 1u)) >> quad.log_columns;

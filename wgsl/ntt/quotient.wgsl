@@ -1,5 +1,5 @@
-// h = d · power − c · constant by coefficients, all in bit-reversed order, as plain integers in place of d; one shard. The powers are those of
-// 1/g times all constants of the first term.
+// h = d · power − c · constant by coefficients, all in bit-reversed order, as plain integers in place of d; one shard.
+// The powers are those of 1/g times all constants of the first term.
 @group(0) @binding(0) var<storage, read_write> on_coset: array<FRPacked>;
 @group(0) @binding(1) var<storage, read> on_domain: array<FRPacked>;
 @group(0) @binding(2) var<storage, read> low_powers: array<FRPacked>;

@@ -1,4 +1,5 @@
-// A round in time that is not the first of its group: one body for four products, those of b, c, d and then i (c − d). Roots are loaded before.
+// A round in time that is not the first of its group: one body for four products, those of b, c, d and then i (c − d).
+// Roots are loaded before.
 @compute @workgroup_size(64)
 fn ntt_round(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let thread = workgroup_number(group, groups) * 64u + local;

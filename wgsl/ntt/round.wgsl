@@ -1,18 +1,21 @@
-// One round of a transform of 2^log_size elements, in place: two levels, in registers, a thread on four elements. What round-in-frequency.wgsl and
-// round-in-time.wgsl share, and what last-round.wgsl does for the last round of a group in frequency, which is the first one in time.
+// One round of a transform of 2^log_size elements, in place: two levels, in registers, a thread on four elements. What
+// round-in-frequency.wgsl and round-in-time.wgsl share, and what last-round.wgsl does for the last round of a group in
+// frequency, which is the first one in time.
 //
-// Levels come in groups. Before a group of 2^bits levels, the elements are blocks of N' = 2^(log_size − level); element p · M + j of a block
-// (M = N'/2^bits) is element p of column j. A group's rounds transform each column, with roots from a small table. Decimation in frequency
-// (natural order in, bit-reversed out) then takes element p of the column, which now belongs to the power k = p with reversed bits, times
-// ω^(j k) for the root ω of N' elements; what is left are blocks of M elements. Decimation in time (bit-reversed in, natural out) undoes
-// that backwards, with the factors first.
+// Levels come in groups. Before a group of 2^bits levels, the elements are blocks of N' = 2^(log_size − level); element
+// p · M + j of a block (M = N'/2^bits) is element p of column j. A group's rounds transform each column, with roots
+// from a small table. Decimation in frequency (natural order in, bit-reversed out) then takes element p of the column,
+// which now belongs to the power k = p with reversed bits, times ω^(j k) for the root ω of N' elements; what is left
+// are blocks of M elements. Decimation in time (bit-reversed in, natural out) undoes that backwards, with the factors
+// first.
 //
-// A round works on parts of 4 d elements of a column, on those at distance d, with w = ω^t for the root ω of the part and the element's number
-// t in the first quarter, i = ω^d:
+// A round works on parts of 4 d elements of a column, on those at distance d, with w = ω^t for the root ω of the part
+// and the element's number t in the first quarter, i = ω^d:
 //   in frequency: (a + c) + (b + d), ((a + c) − (b + d)) w², ((a − c) + i (b − d)) w, ((a − c) − i (b − d)) w³;
 //   in time the same backwards. An odd level is left for the group's last round, where all these factors are 1, two pairs a thread.
 //
-// Composed with `element_load` and `element_store` (one shard or several), `params`, and IN_TIME. In frequency ω is the inverse of the tables' root.
+// Composed with `element_load` and `element_store` (one shard or several), `params`, and IN_TIME. In frequency ω is the
+// inverse of the tables' root.
 struct RoundParams {
   log_size: u32,
   // The group's first level, its levels, and the round's first one within the group.

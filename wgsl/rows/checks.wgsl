@@ -1,5 +1,6 @@
-// Rows that define nothing: those that define a variable hold, since it was derived from them, and these hold only if the witness is right.
-// A·B − C of each, one thread a row of an instance; the lowest number of one where it is not 0 is left in `violated`.
+// Rows that define nothing: those that define a variable hold, since it was derived from them, and these hold only if
+// the witness is right. A·B − C of each, one thread a row of an instance; the lowest number of one where it is not 0 is
+// left in `violated`.
 struct ChecksParams { first: u32, instances: u32, rows: u32, record_words: u32, rows_at: u32, terms_at: u32, two: u32 }
 
 @group(0) @binding(2) var<storage, read_write> violated: atomic<u32>;

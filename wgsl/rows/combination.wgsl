@@ -5,8 +5,9 @@ const SMALL = 0x80000000u;
 const SMALL_ORIGIN = 0x8000;
 const MINUS_ONE = SMALL + 0x7fffu;
 
-// Σ coefficient · z over terms (variable, coefficient) `from` up to `to`, for one instance. Coefficients of the table are in Montgomery form, so
-// products are plain. The term of variable `skip` is left out. Digits are carried at the end, twice: the first time by up to 2^10.
+// Σ coefficient · z over terms (variable, coefficient) `from` up to `to`, for one instance. Coefficients of the table
+// are in Montgomery form, so products are plain. The term of variable `skip` is left out. Digits are carried at the
+// end, twice: the first time by up to 2^10.
 fn combination(start: u32, end: u32, record: u32, skip: u32) -> FR {
   var sum = FR_ZERO;
   for (var t = start; t < end; t++) {

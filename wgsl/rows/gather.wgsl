@@ -1,5 +1,5 @@
-// Scalars of a query: the values of z whose bit is set, as far as their ranks lie in a range. A workgroup takes a block of 1024 bits: its
-// first lanes list the places of the set ones, then all of them copy.
+// Scalars of a query: the values of z whose bit is set, as far as their ranks lie in a range. A workgroup takes a block
+// of 1024 bits: its first lanes list the places of the set ones, then all of them copy.
 struct GatherParams {
   // The first workgroup's block.
   first_block: u32,

@@ -1,10 +1,11 @@
-// All aux variables of Poseidon permutations in the order of the circuit: per S-box the combination x it reads (not in the first round,
-// whose elements are wires), x², x⁴ and x⁵ + key; at the end the output.
+// All aux variables of Poseidon permutations in the order of the circuit: per S-box the combination x it reads (not in
+// the first round, whose elements are wires), x², x⁴ and x⁵ + key; at the end the output.
 //
-// 16 lanes a hash, four hashes a workgroup. Lane i keeps element i of the state, in Montgomery form. A full round: lane i computes its
-// S-box, then column i of the matrix product. A partial round: lane 0 computes the only S-box; for the sparse matrix lane j
-// adds v_j · s_0 to its element, and ŵ_j · s_j are summed by lane 0; meanwhile the last four lanes, which no arity here
-// uses, bring what lane 0 computed into plain form. So a partial round is five multiplications deep instead of nine.
+// 16 lanes a hash, four hashes a workgroup. Lane i keeps element i of the state, in Montgomery form. A full round: lane
+// i computes its S-box, then column i of the matrix product. A partial round: lane 0 computes the only S-box; for the
+// sparse matrix lane j adds v_j · s_0 to its element, and ŵ_j · s_j are summed by lane 0; meanwhile the last four
+// lanes, which no arity here uses, bring what lane 0 computed into plain form. So a partial round is five
+// multiplications deep instead of nine.
 struct PoseidonParams { first: u32, instances: u32, record_words: u32, width: u32, partial_rounds: u32, two: u32 }
 
 @group(0) @binding(1) var<storage, read> constants: array<FRPacked>;

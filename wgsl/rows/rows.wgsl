@@ -1,5 +1,6 @@
-// a = A·z and b = B·z for every own row of some instances of a template, as far as they lie in one shard of the result; one thread a row. A row
-// whose B is ONE takes the cheaper of A and C, since the witness satisfies it (the plan's FROM_C).
+// a = A·z and b = B·z for every own row of some instances of a template, as far as they lie in one shard of the result;
+// one thread a row. A row whose B is ONE takes the cheaper of A and C, since the witness satisfies it (the plan's
+// FROM_C).
 struct RowsParams {
   first: u32,
   instances: u32,

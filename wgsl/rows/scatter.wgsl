@@ -1,5 +1,5 @@
-// Bits and wide scalars of the compact witness to their places in z; one thread a variable of an instance. A slot names the variable and
-// its number among the template's bits (top bit set) or wide scalars.
+// Bits and wide scalars of the compact witness to their places in z; one thread a variable of an instance. A slot names
+// the variable and its number among the template's bits (top bit set) or wide scalars.
 struct ScatterParams { first: u32, instances: u32, slots: u32, record_words: u32, slots_at: u32 }
 
 @group(0) @binding(1) var<storage, read> bits: array<u32>;

@@ -1,6 +1,7 @@
-// Values of a partition, z: public inputs, ONE first, then aux variables; plain integers, read by `z_load` and written by `z_store`.
-// A template's table has the records of its instances, then its rows, terms and slots. A record has where the instance's rows, aux
-// variables, inputs, bits and wide scalars begin, then its wires, all as places in z (rows, bits, wide: in their own lists).
+// Values of a partition, z: public inputs, ONE first, then aux variables; plain integers, read by `z_load` and written
+// by `z_store`. A template's table has the records of its instances, then its rows, terms and slots. A record has where
+// the instance's rows, aux variables, inputs, bits and wide scalars begin, then its wires, all as places in z (rows,
+// bits, wide: in their own lists).
 @group(0) @binding(0) var<storage, read> table: array<u32>;
 
 const RECORD_ROWS = 0u;
@@ -15,7 +16,8 @@ const AUX = 0x40000000u;
 const INPUT = 0x80000000u;
 const ONE = 0xc0000000u;
 
-// A row of the template: where it stands after the instance's first row, how to evaluate it, its terms, what it defines.
+// A row of the template: where it stands after the instance's first row, how to evaluate it, its terms, what it
+// defines.
 struct Row { offset: u32, plan: u32, a: u32, b: u32, c: u32, end: u32, defines: u32 }
 const ROW_WORDS = 8u;
 

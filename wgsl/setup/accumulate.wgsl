@@ -1,7 +1,7 @@
-// Σ coefficient · source over the terms of an output, added to its target; one thread an output of an instance. An instance says where its
-// rows, aux variables, inputs and partial sums begin. Source and target are windows of longer vectors: what is outside is left to another
-// dispatch. No two outputs of a dispatch have one target. Coefficients are in Montgomery form, so that all sums are plain; number 0 is 1 and
-// number 1 is −1.
+// Σ coefficient · source over the terms of an output, added to its target; one thread an output of an instance. An
+// instance says where its rows, aux variables, inputs and partial sums begin. Source and target are windows of longer
+// vectors: what is outside is left to another dispatch. No two outputs of a dispatch have one target. Coefficients are
+// in Montgomery form, so that all sums are plain; number 0 is 1 and number 1 is −1.
 struct AccumulateParams {
   first_instance: u32,
   instances: u32,

@@ -1,4 +1,5 @@
-// Constants of a geometric sequence: what its kernel says of the first ones, then base^(2^k) for k = 0, 1, … in Montgomery form.
+// Constants of a geometric sequence: what its kernel says of the first ones, then base^(2^k) for k = 0, 1, … in
+// Montgomery form.
 @group(0) @binding(0) var<storage, read> constants: array<FRPacked>;
 
 // base^n, of whose exponent the low `bits` bits count; as many multiplications as are set.

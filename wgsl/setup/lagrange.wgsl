@@ -1,6 +1,6 @@
-// L_j(τ) = Z/m · ω^j / (τ − ω^j) of consecutive rows j, with one inversion for all the rows that a thread takes: t, t + threads, ….
-// `lagrange_products` leaves the products of the differences before each row, and in `totals` those of all; once these are inverted,
-// `lagrange_values` walks backwards: 1/d_i = (1 / (d_0 … d_i)) · (d_0 … d_(i−1)).
+// L_j(τ) = Z/m · ω^j / (τ − ω^j) of consecutive rows j, with one inversion for all the rows that a thread takes: t, t +
+// threads, …. `lagrange_products` leaves the products of the differences before each row, and in `totals` those of all;
+// once these are inverted, `lagrange_values` walks backwards: 1/d_i = (1 / (d_0 … d_i)) · (d_0 … d_(i−1)).
 struct LagrangeParams { first: u32, count: u32, threads: u32, bits: u32, two: u32 }
 
 // Montgomery form, but for the last: τ, ω^threads, ω^−threads, and Z/m as it is.

@@ -1,4 +1,5 @@
-// partials[t] += Σ x·y, or x·y·w, over the elements t, t + threads, …; everything plain. 2 steps, or 4 with a third factor.
+// partials[t] += Σ x·y, or x·y·w, over the elements t, t + threads, …; everything plain. 2 steps, or 4 with a third
+// factor.
 struct DotParams { count: u32, threads: u32, x_first: u32, y_first: u32, w_first: u32, steps: u32 }
 
 @group(0) @binding(0) var<storage, read> x: array<FRPacked>;

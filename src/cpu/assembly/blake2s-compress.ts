@@ -1,10 +1,10 @@
 /**
- * Writes BLAKE2s's compression function (RFC 7693) in AssemblyScript, unrolled: the message schedule of each of the ten rounds stands
- * in its loads, and the working vector in local variables, which a loop could not do.
+ * Writes BLAKE2s's compression function (RFC 7693) in AssemblyScript, unrolled: the message schedule of each of the ten
+ * rounds stands in its loads, and the working vector in local variables, which a loop could not do.
  *
- * The working vector is four rows of four words; a round mixes the columns, rotates rows 1 to 3 so that diagonals become
- * columns, mixes again, and rotates back. Message words are gathered lane by lane, which is off the critical path. Two messages
- * at once take turns, statement by statement: their dependent chains interleave.
+ * The working vector is four rows of four words; a round mixes the columns, rotates rows 1 to 3 so that diagonals
+ * become columns, mixes again, and rotates back. Message words are gathered lane by lane, which is off the critical
+ * path. Two messages at once take turns, statement by statement: their dependent chains interleave.
  */
 
 /** Which message word each step of a round takes (RFC 7693, section 2.7). */
@@ -111,9 +111,10 @@ function words(m: usize, i: usize, j: usize, k: usize, l: usize): v128 {
 /**
  * The module that `circuit/blake2s.ts` imports as `./blake2s-compress`:
  *
- * - `compress(state, data, blocks, counter, tail, last)` compresses whole blocks; `counter` has the bytes of the message before them, each block
- *   counts as `tail` bytes, and `last` is all ones if the block is the message's last;
- * - `compressTwo(state, data, counter, state2, other, counter2, blocks)` does so for two states and messages at once, of 64 bytes a block;
+ * - `compress(state, data, blocks, counter, tail, last)` compresses whole blocks; `counter` has the bytes of the
+ *   message before them, each block counts as `tail` bytes, and `last` is all ones if the block is the message's last;
+ * - `compressTwo(state, data, counter, state2, other, counter2, blocks)` does so for two states and messages at once,
+ *   of 64 bytes a block;
  * - the two halves of the initial vector.
  */
 export function blake2sCompressSource(): string {

@@ -32,7 +32,8 @@ async function sourceOf(name: string, baseDir: string): Promise<string | null> {
 export async function buildCircuitModule(outputFolder: URL): Promise<void> {
   const entry = fileURLToPath(new URL('./circuit/index.ts', import.meta.url))
   const target = new URL('circuit.wasm', outputFolder)
-  // Not a plain import: the package's types would declare globals of AssemblyScript, `console` among them, for the whole program.
+  // Not a plain import: the package's types would declare globals of AssemblyScript, `console` among them, for the
+  // whole program.
   const { default: asc } = (await import(import.meta.resolve('assemblyscript/asc'))) as { default: Compiler }
   const outputs = new Map<string, string | Uint8Array>()
   const { error, stderr } = await asc.main(
@@ -41,7 +42,8 @@ export async function buildCircuitModule(outputFolder: URL): Promise<void> {
       '--outFile',
       'circuit.wasm',
       '-O3',
-      // No garbage collector, no start function, no data: any number of threads may instantiate the module on one memory.
+      // No garbage collector, no start function, no data: any number of threads may instantiate the module on one
+      // memory.
       ...['--runtime', 'stub', '--noAssert', '--use', 'abort='],
       ...['--importMemory', '--sharedMemory', '--initialMemory', '1', '--maximumMemory', '65536'],
       ...['--enable', 'simd,threads,bulk-memory', '--noColors'],

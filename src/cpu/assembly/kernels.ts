@@ -1,4 +1,7 @@
-/** Build step: generates the kernels' text for each back end and assembles it with wabt; no optimiser changes the order of instructions. */
+/**
+ * Build step: generates the kernels' text for each back end and assembles it with wabt; no optimiser changes the order
+ * of instructions.
+ */
 import { mkdir, writeFile } from 'node:fs/promises'
 import wabtFactory from 'wabt'
 import { fmaFields, integerFields, kernelModule } from './kernels/modules.ts'

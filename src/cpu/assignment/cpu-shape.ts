@@ -1,4 +1,6 @@
-/** A circuit's shape in the pool's memory: what the walk reads, how it is cut into tasks, and which variables are dense. */
+/**
+ * A circuit's shape in the pool's memory: what the walk reads, how it is cut into tasks, and which variables are dense.
+ */
 import type { BitArray, CircuitShape } from '../../circuit/shape.ts'
 import type { DeviceShape } from '../../groth16/proving-device.ts'
 import { type CircuitPlan, planCircuit } from '../circuit-machine/pieces.ts'

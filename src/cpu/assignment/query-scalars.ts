@@ -1,6 +1,7 @@
 /**
- * The scalars that belong to a range of a query (the order of bellperson's `ParameterSource`): `l` all aux; `a` all inputs, then
- * the aux that are dense in A; `b_g1` and `b_g2` ONE, then the aux that are dense in B; `h` the quotient's coefficients.
+ * The scalars that belong to a range of a query (the order of bellperson's `ParameterSource`): `l` all aux; `a` all
+ * inputs, then the aux that are dense in A; `b_g1` and `b_g2` ONE, then the aux that are dense in B; `h` the quotient's
+ * coefficients.
  */
 import type { Run } from '../../groth16/proving-device.ts'
 import type { Query } from '../../params/layout.ts'

@@ -1,12 +1,13 @@
 /**
- * A circuit's shape as `circuit.wasm` walks it: an array of 32-bit words ("image") in which templates refer to each other by byte
- * offset. Everything that the walker relies on is checked here, so that a faulty shape is refused with a message.
+ * A circuit's shape as `circuit.wasm` walks it: an array of 32-bit words ("image") in which templates refer to each
+ * other by byte offset. Everything that the walker relies on is checked here, so that a faulty shape is refused with a
+ * message.
  *
- * Template (16 words): 0 number, 1 wires, 2 rows, 3 aux, 4 inputs, 5 bits, 6 wide (totals), 7 own rows, 8 count of steps, then offsets
- * of 9 steps, 10 row records, 11 term starts, 12 terms; 13 number of the Poseidon table + 1, or 0.
+ * Template (16 words): 0 number, 1 wires, 2 rows, 3 aux, 4 inputs, 5 bits, 6 wide (totals), 7 own rows, 8 count of
+ * steps, then offsets of 9 steps, 10 row records, 11 term starts, 12 terms; 13 number of the Poseidon table + 1, or 0.
  * Step (4 words): 0, class, count | 1, count | 2, first row, count | 3, offset of the template, offset of its wires.
- * Row record (2 words): plan (low byte A, next byte B), defined aux or 0xffffffff. Term (2 words): local variable, coefficient
- * number.
+ * Row record (2 words): plan (low byte A, next byte B), defined aux or 0xffffffff. Term (2 words): local variable,
+ * coefficient number.
  */
 import {
   AUX,

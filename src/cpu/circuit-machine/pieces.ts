@@ -1,11 +1,11 @@
 /**
- * Pieces of a circuit: ranges of steps of one instance, as `circuit.wasm` walks them in one call. Cutting keeps calls short (for
- * progress and abort) and lets threads share an expansion.
+ * Pieces of a circuit: ranges of steps of one instance, as `circuit.wasm` walks them in one call. Cutting keeps calls
+ * short (for progress and abort) and lets threads share an expansion.
  *
- * Which pieces may run side by side: rows and digests of products only read, so any. Expansion fills in what later rows read; a
- * circuit's root can be cut before a step if no step from there on reads an aux variable that lies behind the root's common
- * first part and before the cut. In the PoSt circuits sectors share nothing; in PoRep challenges read the root's first
- * variables only; in SnapDeals they read digests too, which are part of what comes first.
+ * Which pieces may run side by side: rows and digests of products only read, so any. Expansion fills in what later rows
+ * read; a circuit's root can be cut before a step if no step from there on reads an aux variable that lies behind the
+ * root's common first part and before the cut. In the PoSt circuits sectors share nothing; in PoRep challenges read the
+ * root's first variables only; in SnapDeals they read digests too, which are part of what comes first.
  */
 import {
   AUX,
@@ -115,7 +115,10 @@ export interface IndependentCuts {
   readonly commonSteps: number
 }
 
-/** The first part is chosen so that the fewest rows have to wait for others: it ends before the first child, or before a run of equal ones. */
+/**
+ * The first part is chosen so that the fewest rows have to wait for others: it ends before the first child, or before a
+ * run of equal ones.
+ */
 export function independentCuts(root: Template): IndependentCuts {
   const steps = normalizedSteps(root)
   const templates = steps.map((step) => (step.kind === 'child' ? step.template : undefined))

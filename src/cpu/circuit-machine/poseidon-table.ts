@@ -6,9 +6,10 @@ import { montgomeryRecords } from './limbs.ts'
 export const MAXIMUM_ARITY = 11
 
 /**
- * The constants of one Poseidon instance in the order in which a permutation reads them: element 0 after the first S-box, which
- * is constant; keys before the first S-boxes (elements 1 …), then those after each S-box; columns of the dense matrix and of the one
- * before the sparse ones; then of each sparse matrix its first column ŵ and its first row v without the corner.
+ * The constants of one Poseidon instance in the order in which a permutation reads them: element 0 after the first
+ * S-box, which is constant; keys before the first S-boxes (elements 1 …), then those after each S-box; columns of the
+ * dense matrix and of the one before the sparse ones; then of each sparse matrix its first column ŵ and its first row v
+ * without the corner.
  * @param domainTag element 0 of the state
  */
 export function poseidonTableScalars(arity: number, domainTag: bigint): bigint[] {

@@ -22,7 +22,10 @@ export const FIXED_BASE_TASKS: {
   'fixed-base.multiples': multiplyFixedBase,
 }
 
-/** A table of 2^14 entries a window (36 MiB in G1) is as large as pays: beyond, cache misses cost more than a window less saves. */
+/**
+ * A table of 2^14 entries a window (36 MiB in G1) is as large as pays: beyond, cache misses cost more than a window
+ * less saves.
+ */
 const MAX_TABLE_WINDOW_BITS = 15
 
 /** Scalars whose encodings wait in the pool's memory at a time: 6 or 12 MiB. */
@@ -46,7 +49,8 @@ function tableWindowBits(count: number): number {
  * @param base uncompressed big-endian, of the subgroup of order r (or infinity)
  * @param scalars canonical, 32 bytes little-endian each
  * @param out receives one uncompressed big-endian point a scalar (infinity for 0)
- * @throws `run.signal.reason` once the signal aborts; RangeError for lengths that don't fit or too little memory; Error for a base off the curve
+ * @throws `run.signal.reason` once the signal aborts; RangeError for lengths that don't fit or too little memory; Error
+ * for a base off the curve
  */
 export async function fixedBaseMultiples(
   pool: ThreadPool,

@@ -18,7 +18,10 @@ export interface MultiplesArgs {
   readonly count: number
 }
 
-/** Scalars of a unit: 2^15 additions and more, that is 15 ms in G1 and 40 ms in G2; their sums take 1 MiB of scratch in G2. */
+/**
+ * Scalars of a unit: 2^15 additions and more, that is 15 ms in G1 and 40 ms in G2; their sums take 1 MiB of scratch in
+ * G2.
+ */
 export const UNIT_SCALARS = 2048
 
 export function multiplyFixedBase(context: ThreadContext, { table, scalars, out, count }: MultiplesArgs): void {

@@ -1,9 +1,9 @@
 /**
- * The table of a fixed base B: for each window w of c bits the multiples d · 2^(c w) · B, d = 1 … 2^(c−1), so that a multiple of B is a sum of one
- * entry (or its negative) a window.
+ * The table of a fixed base B: for each window w of c bits the multiples d · 2^(c w) · B, d = 1 … 2^(c−1), so that a
+ * multiple of B is a sum of one entry (or its negative) a window.
  *
- * The entries with d a power of two are doublings of B, one after the other. The others follow level by level, T[2^j + i] = T[2^j] + T[i] for
- * 0 < i < 2^j: independent additions, of points that differ.
+ * The entries with d a power of two are doublings of B, one after the other. The others follow level by level, T[2^j +
+ * i] = T[2^j] + T[i] for 0 < i < 2^j: independent additions, of points that differ.
  */
 import { windowCount } from '../msm/digits.ts'
 import type { Group } from '../msm/group-kernels.ts'

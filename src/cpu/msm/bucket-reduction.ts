@@ -1,6 +1,6 @@
 /**
- * Σ i · B_i over buckets B_1 … B_n, by running sums in k chunks of length l that advance together, so that each step is a batch of k
- * additions: chunk j computes R_j = Σ_i B_(jl+i) and A_j = Σ_i i · B_(jl+i), and
+ * Σ i · B_i over buckets B_1 … B_n, by running sums in k chunks of length l that advance together, so that each step is
+ * a batch of k additions: chunk j computes R_j = Σ_i B_(jl+i) and A_j = Σ_i i · B_(jl+i), and
  *     Σ i · B_i = Σ_j A_j + l · Σ_j j · R_j,    Σ B_i = Σ_j R_j,
  * where Σ_j j · R_j is the same problem with k − 1 buckets. The last few are added one by one.
  */

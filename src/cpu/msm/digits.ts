@@ -1,9 +1,10 @@
 /**
- * Scalars as signed digits: s = ± Σ d_w · 2^(c w) with |d_w| ≤ 2^(c−1), for W = ceil(255 / c) windows: half as many buckets as digits.
+ * Scalars as signed digits: s = ± Σ d_w · 2^(c w) with |d_w| ≤ 2^(c−1), for W = ceil(255 / c) windows: half as many
+ * buckets as digits.
  *
- * First |s| = min(s, r − s) with the sign kept aside, so that no carry leaves the top window: |s| < 0.906 · 2^254, so the top digit with its
- * carry is at most 2^(c−1) for c ≥ 4. A digit above 2^(c−1) becomes itself minus 2^c and carries one. The sign of s is then given to
- * its digits.
+ * First |s| = min(s, r − s) with the sign kept aside, so that no carry leaves the top window: |s| < 0.906 · 2^254, so
+ * the top digit with its carry is at most 2^(c−1) for c ≥ 4. A digit above 2^(c−1) becomes itself minus 2^c and carries
+ * one. The sign of s is then given to its digits.
  */
 import type { ThreadContext } from '../thread-context.ts'
 import type { Reference } from './pair-adder.ts'

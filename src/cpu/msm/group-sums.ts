@@ -1,6 +1,6 @@
 /**
- * Sums of groups of points (the buckets of a window, or the table entries of a multiple), level by level: in each level the points of a
- * group are paired, so that a level is one long list of independent additions.
+ * Sums of groups of points (the buckets of a window, or the table entries of a multiple), level by level: in each level
+ * the points of a group are paired, so that a level is one long list of independent additions.
  */
 import type { PairAdder, Reference } from './pair-adder.ts'
 
@@ -12,11 +12,12 @@ export interface Slots {
 }
 
 /**
- * Sums each group of `references`: group g has the references from `starts[g]` up to `starts[g + 1]`, none of them infinity.
- * `references` is used up.
+ * Sums each group of `references`: group g has the references from `starts[g]` up to `starts[g + 1]`, none of them
+ * infinity. `references` is used up.
  *
  * @param result gives the address where the sum of a group of two or more may be written
- * @param sums receives a reference to each group's sum: 0 for infinity, the reference itself where a group has one point
+ * @param sums receives a reference to each group's sum: 0 for infinity, the reference itself where a group has one
+ * point
  */
 export function sumGroups(
   adder: PairAdder,
@@ -58,7 +59,10 @@ export function sumGroups(
 /** Slots at the end for the partial sums of a group that does not fit: 2^30 points at 2^16 slots would need 2^14. */
 const RESERVED = 256
 
-/** Reduces a group that is too large for the slots to at most {@link RESERVED} partial sums. @returns the group's new length */
+/**
+ * Reduces a group that is too large for the slots to at most {@link RESERVED} partial sums. @returns the group's new
+ * length
+ */
 function reduceLarge(adder: PairAdder, references: Uint32Array, start: number, length: number, slots: Slots): number {
   const pieceLength = 2 * (slots.capacity - RESERVED)
   const pieces = Math.ceil(length / pieceLength)
@@ -76,7 +80,10 @@ function reduceLarge(adder: PairAdder, references: Uint32Array, start: number, l
   return kept
 }
 
-/** Sums groups whose intermediate sums fit the slots. Each group's sum is then its first reference, and its length 0 or 1. */
+/**
+ * Sums groups whose intermediate sums fit the slots. Each group's sum is then its first reference, and its length 0 or
+ * 1.
+ */
 function sumInSlots(
   adder: PairAdder,
   references: Uint32Array,
@@ -97,7 +104,8 @@ function sumInSlots(
       if (length < 2) continue
       const start = starts[g] as number
       const pairs = length >> 1
-      // Sum t goes to slot t of the group's own: its operands lie at 2t and 2t + 1, so none that is needed later is overwritten.
+      // Sum t goes to slot t of the group's own: its operands lie at 2t and 2t + 1, so none that is needed later is
+      // overwritten.
       let out = length === 2 ? result(g) : slots.address + (firstSlots[g] as number) * pointBytes
       for (let t = 0; t < pairs; t++) {
         adder.add(references[start + 2 * t] as Reference, references[start + 2 * t + 1] as Reference, out)

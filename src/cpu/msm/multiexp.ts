@@ -1,6 +1,7 @@
 /**
- * Σ s_i · P_i by Pippenger's bucket method with signed digits: every scalar is split into windows of c bits; within a window the points with
- * equal digit are summed (a bucket), and the buckets are combined with their weights. Units of work are ranges of buckets of a window.
+ * Σ s_i · P_i by Pippenger's bucket method with signed digits: every scalar is split into windows of c bits; within a
+ * window the points with equal digit are summed (a bucket), and the buckets are combined with their weights. Units of
+ * work are ranges of buckets of a window.
  */
 import type { Run } from '../../groth16/proving-device.ts'
 import type { ThreadContext, ThreadPool, ThreadTask } from '../thread-context.ts'
@@ -28,7 +29,10 @@ const DIGITS_UNIT = 2 ** 16
 /** Additions of a unit: about 100 ms in G1 (0.4 µs each) and, at half as many, in G2. */
 const UNIT_ADDITIONS: Readonly<Record<Group, number>> = { g1: 2 ** 18, g2: 2 ** 17 }
 
-/** With 16 units a thread the last ones to run cost at most a sixteenth; each unit reads a digit of every point, 2 ns each. */
+/**
+ * With 16 units a thread the last ones to run cost at most a sixteenth; each unit reads a digit of every point, 2 ns
+ * each.
+ */
 const UNITS_PER_THREAD = 16
 const MIN_UNIT_ADDITIONS = 2 ** 14
 
@@ -51,8 +55,8 @@ export const MSM_TASKS: {
 } = { 'msm.digits': takeDigits, 'msm.window': sumWindow, 'msm.combine': combineWindows }
 
 /**
- * The width c with the fewest additions: W windows, each with one addition a point and 2.4 a bucket (two in the running sums of
- * reduceBuckets, and what its short batches lose).
+ * The width c with the fewest additions: W windows, each with one addition a point and 2.4 a bucket (two in the running
+ * sums of reduceBuckets, and what its short batches lose).
  */
 export function windowBits(count: number): number {
   let best = MIN_WINDOW_BITS

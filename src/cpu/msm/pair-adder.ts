@@ -9,7 +9,10 @@ import { KERNEL_SCRATCH_BYTES } from './group-kernels.ts'
 
 export type Reference = number
 
-/** Additions that share an inversion: 2,048 is where its 30 µs stop mattering and the records still lie in a 2 MiB cache. */
+/**
+ * Additions that share an inversion: 2,048 is where its 30 µs stop mattering and the records still lie in a 2 MiB
+ * cache.
+ */
 const BATCH_PAIRS = 2048
 const PAIR_WORDS = 3
 
@@ -43,8 +46,8 @@ export class PairAdder {
   }
 
   /**
-   * Queues out = a + b; neither may be infinity, nor depend on a sum that is still queued. `out` may be the address of a or b, or of
-   * an operand of a pair queued before it.
+   * Queues out = a + b; neither may be infinity, nor depend on a sum that is still queued. `out` may be the address of
+   * a or b, or of an operand of a pair queued before it.
    */
   add(a: Reference, b: Reference, out: number): void {
     const list = this.#list

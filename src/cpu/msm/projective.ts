@@ -1,4 +1,6 @@
-/** A few additions that are not worth a batch: complete projective formulas, one point a call (in every lane the same). */
+/**
+ * A few additions that are not worth a batch: complete projective formulas, one point a call (in every lane the same).
+ */
 import type { ThreadContext } from '../thread-context.ts'
 import type { GroupKernels } from './group-kernels.ts'
 import type { Reference } from './pair-adder.ts'

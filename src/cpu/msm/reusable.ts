@@ -1,4 +1,7 @@
-/** Buffers that a thread keeps from unit to unit: fresh ones would have to be cleared and collected, a tenth of a unit's time. */
+/**
+ * Buffers that a thread keeps from unit to unit: fresh ones would have to be cleared and collected, a tenth of a unit's
+ * time.
+ */
 import type { ThreadContext } from '../thread-context.ts'
 
 const kept = new WeakMap<ThreadContext, Map<string, Uint32Array>>()

@@ -1,13 +1,16 @@
 /**
- * Evaluation domains of Fr: the powers of a 2^k-th root of unity, and the coset shifted by the multiplicative generator. Both
- * constants are those of the Rust crate `blstrs`; bellperson's domains are made from them.
+ * Evaluation domains of Fr: the powers of a 2^k-th root of unity, and the coset shifted by the multiplicative
+ * generator. Both constants are those of the Rust crate `blstrs`; bellperson's domains are made from them.
  */
 import { FR_MODULUS, frInv, frMul, frPow } from '../../field/fr.ts'
 
 /** r − 1 is 2^32 times an odd number. */
 export const TWO_ADICITY = 32
 
-/** Smallest generator of Fr's multiplicative group: shifts a domain to the coset on which no polynomial 1 − x^m vanishes. */
+/**
+ * Smallest generator of Fr's multiplicative group: shifts a domain to the coset on which no polynomial 1 − x^m
+ * vanishes.
+ */
 export const COSET_GENERATOR = 7n
 
 /** 7^((r − 1) / 2^32), of order 2^32. */

@@ -1,12 +1,12 @@
 /**
  * One pass of a transform: many short transforms of length n ≤ 2^12, each of which fits a thread's cache.
  *
- * A vector of m = N1 · N2 elements is seen as N1 rows of N2. Its transform is a transform of every column, a multiplication by
- * powers of the root (the twist), and a transform of every row, or rows first and columns last (see `transform.ts`). Where the
- * kernels have two lanes, adjacent columns, or rows, share a vector.
+ * A vector of m = N1 · N2 elements is seen as N1 rows of N2. Its transform is a transform of every column, a
+ * multiplication by powers of the root (the twist), and a transform of every row, or rows first and columns last (see
+ * `transform.ts`). Where the kernels have two lanes, adjacent columns, or rows, share a vector.
  *
- * The steps for a pair of lanes: gather the elements into scratch in bit-reversed order, converted to digits; log2 n stages
- * of butterflies; scatter, each element multiplied by its factor and brought to canonical form.
+ * The steps for a pair of lanes: gather the elements into scratch in bit-reversed order, converted to digits; log2 n
+ * stages of butterflies; scatter, each element multiplied by its factor and brought to canonical form.
  */
 import { FR_MODULUS, frMul, frPow, frWriteBytes } from '../../field/fr.ts'
 import { KERNEL_SCRATCH_BYTES } from '../msm/group-kernels.ts'

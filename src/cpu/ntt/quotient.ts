@@ -1,9 +1,9 @@
 /**
  * The quotient polynomial of Groth16, h = (A · B − C) / (x^m − 1), from the rows a and b of a satisfied assignment.
  *
- * On the coset g·⟨w⟩ the divisor is the constant g^m − 1. Let a and b also name the polynomials that take these values on the
- * domain, c = a∘b the one with the pointwise products there, and D the polynomial of degree below m with D = a·b on the coset.
- * As a·b = c + (x^m − 1)·h and c, h have degrees below m, D = c + (g^m − 1)·h, so
+ * On the coset g·⟨w⟩ the divisor is the constant g^m − 1. Let a and b also name the polynomials that take these values
+ * on the domain, c = a∘b the one with the pointwise products there, and D the polynomial of degree below m with D = a·b
+ * on the coset. As a·b = c + (x^m − 1)·h and c, h have degrees below m, D = c + (g^m − 1)·h, so
  *
  *     h = (D − c) / (g^m − 1)
  *

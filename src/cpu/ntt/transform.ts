@@ -5,15 +5,15 @@
  *
  *     Σ_n x_n z^(nk)  =  Σ_n2 (z^N1)^(n2 k2) · z^(n2 k1) · Σ_n1 (z^N2)^(n1 k1) x_n
  *
- * so columns are transformed first, then twisted by z^(n2 k1), then rows; value k is left at row k1, position k2. That order is
- * called *transposed* here. The mirror image (rows, twist, columns) takes transposed to natural order. A product of
- * polynomials needs no reordering in between, and each pass works in place:
+ * so columns are transformed first, then twisted by z^(n2 k1), then rows; value k is left at row k1, position k2. That
+ * order is called *transposed* here. The mirror image (rows, twist, columns) takes transposed to natural order. A
+ * product of polynomials needs no reordering in between, and each pass works in place:
  *
  *     {@link Transforms.analyse}     values, natural      →  coefficients, transposed
  *     {@link Transforms.synthesise}  coefficients, transposed  →  values, natural
  *
- * Scaling coefficient k by σ · γ^k (the size's inverse, the coset) costs nothing for the factor σ · γ^k1, which rides on the
- * twist, and one multiplication for γ^(N1 k2), which comes from a table.
+ * Scaling coefficient k by σ · γ^k (the size's inverse, the coset) costs nothing for the factor σ · γ^k1, which rides
+ * on the twist, and one multiplication for γ^(N1 k2), which comes from a table.
  */
 import { frFromBytes, frInv, frMul, frPow } from '../../field/fr.ts'
 import type { Run } from '../../groth16/proving-device.ts'
@@ -27,8 +27,8 @@ import { ELEMENT_BYTES, toMontgomery } from './passes.ts'
 export const MAX_LOG2_DOMAIN = 24
 
 /**
- * Elements of one unit of work. A pass costs about 0.15–0.35 µs an element and thread, by back end, so a unit takes at most
- * 50 ms.
+ * Elements of one unit of work. A pass costs about 0.15–0.35 µs an element and thread, by back end, so a unit takes at
+ * most 50 ms.
  */
 const UNIT_ELEMENTS: number = 2 ** 17
 
@@ -139,7 +139,10 @@ export class Transforms {
     }
   }
 
-  /** Values on the domain of the polynomial whose coefficients lie in transposed order at `address`: in place, natural order. */
+  /**
+   * Values on the domain of the polynomial whose coefficients lie in transposed order at `address`: in place, natural
+   * order.
+   */
   async synthesise(log2: number, address: number, run: Run): Promise<void> {
     const { log2Rows, log2Columns } = split(log2)
     const [rows, columns] = [2 ** log2Rows, 2 ** log2Columns]
@@ -208,7 +211,9 @@ export class Transforms {
     return table
   }
 
-  /** Powers of `ratio` from 1, in the kernels' form: a millisecond, and tables are shared, so no one's signal stops it. */
+  /**
+   * Powers of `ratio` from 1, in the kernels' form: a millisecond, and tables are shared, so no one's signal stops it.
+   */
   async #makeTable(address: number, length: number, ratio: bigint): Promise<void> {
     const args: TableArgs = {
       address,

@@ -97,8 +97,9 @@ export function domainBytes(log2: number): number {
 const LARGE_BYTES = 2 ** 30
 
 /**
- * Whether z makes room for the quotient's third polynomial: where it would not fit beside, and, unless z was counted with it, where it is so large that
- * to make it anew is a hundredth of the work. What is free then may be meant for another partition, which was counted as this one is, without z.
+ * Whether z makes room for the quotient's third polynomial: where it would not fit beside, and, unless z was counted
+ * with it, where it is so large that to make it anew is a hundredth of the work. What is free then may be meant for
+ * another partition, which was counted as this one is, without z.
  */
 export const givesWay = (
   polynomialBytes: number,

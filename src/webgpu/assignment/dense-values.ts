@@ -1,6 +1,7 @@
 /**
- * The scalars of the queries a and b: some of the inputs, then the aux variables whose bit is set. A list of their places would be half a
- * gigabyte for 130 million; the bits are 16 MB, and with the number of bits before each block the device finds any range's places.
+ * The scalars of the queries a and b: some of the inputs, then the aux variables whose bit is set. A list of their
+ * places would be half a gigabyte for 130 million; the bits are 16 MB, and with the number of bits before each block
+ * the device finds any range's places.
  */
 import { countBits } from '../../circuit/bit-array.ts'
 import type { BitArray } from '../../circuit/shape.ts'

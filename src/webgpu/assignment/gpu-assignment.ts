@@ -1,9 +1,9 @@
 /**
- * One partition on the device: z (public inputs and aux, plain integers), from the compact witness; then the rows a and b, which the
- * quotient turns into h. Nothing of it is ever read back.
+ * One partition on the device: z (public inputs and aux, plain integers), from the compact witness; then the rows a and
+ * b, which the quotient turns into h. Nothing of it is ever read back.
  *
- * Of a large circuit each of z, a, b takes 4 GiB, and the quotient a third polynomial. Where memory is short z gives way meanwhile and is made anew from
- * the compact witness, which stays on the device and is a hundredth of it.
+ * Of a large circuit each of z, a, b takes 4 GiB, and the quotient a third polynomial. Where memory is short z gives
+ * way meanwhile and is made anew from the compact witness, which stays on the device and is a hundredth of it.
  */
 import type { CompactWitness } from '../../circuit/shape.ts'
 import { SynthesisError } from '../../errors.ts'
@@ -198,8 +198,8 @@ export class GpuAssignment implements Assignment {
   }
 
   /**
-   * Scalars `first` up to `first + count` of a query in one buffer of their own, from its beginning. Work that is submitted after the call
-   * finds them there; `ready` tells when they are, or why not. The caller releases them.
+   * Scalars `first` up to `first + count` of a query in one buffer of their own, from its beginning. Work that is
+   * submitted after the call finds them there; `ready` tells when they are, or why not. The caller releases them.
    */
   async scalars(query: Query, first: number, count: number): Promise<QueryScalars> {
     const gpu = this.#gpu

@@ -1,4 +1,7 @@
-/** A circuit's shape on the device: a table a template, coefficients, Poseidon constants, the density of the queries, the domain. */
+/**
+ * A circuit's shape on the device: a table a template, coefficients, Poseidon constants, the density of the queries,
+ * the domain.
+ */
 import type { CircuitShape, Template } from '../../circuit/shape.ts'
 import { poseidonTableScalars } from '../../cpu/circuit-machine/poseidon-table.ts'
 import type { DeviceShape } from '../../groth16/proving-device.ts'

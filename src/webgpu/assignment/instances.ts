@@ -1,12 +1,13 @@
 /**
- * A circuit's shape as the row kernels want it: for each template that has rows, bits or wide scalars of its own, one record an
- * instance, in the order in which derived variables become known.
+ * A circuit's shape as the row kernels want it: for each template that has rows, bits or wide scalars of its own, one
+ * record an instance, in the order in which derived variables become known.
  *
- * A derived variable may depend on others (a Merkle level on the one below). The depth of an instance is one more than the greatest
- * depth behind its wires; instances of equal depth are independent and go into one dispatch.
+ * A derived variable may depend on others (a Merkle level on the one below). The depth of an instance is one more than
+ * the greatest depth behind its wires; instances of equal depth are independent and go into one dispatch.
  *
- * A template may also derive a variable from what some of its children gave and wire it to later ones (a node from a key and data, to the path above
- * it). Its instances are then derived at that variable's depth too: rows that read what is not known yet come out wrong, and right the last time.
+ * A template may also derive a variable from what some of its children gave and wire it to later ones (a node from a
+ * key and data, to the path above it). Its instances are then derived at that variable's depth too: rows that read what
+ * is not known yet come out wrong, and right the last time.
  */
 import {
   AUX,
@@ -22,7 +23,10 @@ import {
 } from '../../circuit/shape.ts'
 import { type OwnParts, ownParts, RECORD_HEAD, templateCounts } from './template-parts.ts'
 
-/** Instances `first` up to `first + count` of a template, all of one depth. Their rows follow each other by rising number. */
+/**
+ * Instances `first` up to `first + count` of a template, all of one depth. Their rows follow each other by rising
+ * number.
+ */
 export interface Batch {
   readonly depth: number
   readonly first: number
@@ -158,7 +162,9 @@ class Stack {
   }
 }
 
-/** An instance whose children are being visited: where it begins, and where its wires and children are on the stacks. */
+/**
+ * An instance whose children are being visited: where it begins, and where its wires and children are on the stacks.
+ */
 interface OpenInstance {
   readonly template: Template
   readonly bases: Bases
@@ -190,7 +196,9 @@ function definitions(template: Template): ReadonlyMap<number, readonly Variable[
 class InstanceWalk {
   readonly #records = new Map<Template, Records>()
   readonly #ended: Records[] = []
-  /** Wires of the instances that are open, as places in z, and the depth of each one's value; sent values have depth −1. */
+  /**
+   * Wires of the instances that are open, as places in z, and the depth of each one's value; sent values have depth −1.
+   */
   #wires = new Uint32Array(1024)
   #wireDepths = new Int32Array(1024)
   #wiresTop = 0
@@ -287,7 +295,10 @@ class InstanceWalk {
     this.#wireDepths[this.#wiresTop++] = depth
   }
 
-  /** Depth of a variable's value in an open instance, whose children so far include all that it depends on; −1 if it is sent. */
+  /**
+   * Depth of a variable's value in an open instance, whose children so far include all that it depends on; −1 if it is
+   * sent.
+   */
   #depthOf(variable: Variable, open: OpenInstance): number {
     const number = variable & NUMBER_MASK
     const kind = (variable & KIND_MASK) >>> 0

@@ -83,8 +83,9 @@ export function rowWords(template: Template): Uint32Array {
 }
 
 /**
- * Coefficients of at most this size stand in the terms themselves: a sum of plain digits takes them without a multiplication. Together those of
- * one combination may be so large that its top digit is still what a multiplication takes (2^13, for 2^10 r).
+ * Coefficients of at most this size stand in the terms themselves: a sum of plain digits takes them without a
+ * multiplication. Together those of one combination may be so large that its top digit is still what a multiplication
+ * takes (2^13, for 2^10 r).
  */
 const MOST_SMALL = 16
 const MOST_SMALL_SUM = 512

@@ -1,9 +1,9 @@
 /**
- * Sums of pairs of affine points, exact in every case (equal points, opposite ones, infinity on either side). One addition
- * costs 5 multiplications and a squaring in the coordinate field, with the inversion shared over a round.
+ * Sums of pairs of affine points, exact in every case (equal points, opposite ones, infinity on either side). One
+ * addition costs 5 multiplications and a squaring in the coordinate field, with the inversion shared over a round.
  *
- * A kernel holds one multiplication body, hence six kernels a slice instead of one: denominators, batch inversion, slopes,
- * x and y of the sums.
+ * A kernel holds one multiplication body, hence six kernels a slice instead of one: denominators, batch inversion,
+ * slopes, x and y of the sums.
  */
 import type { BufferRange, Commands } from '../commands.ts'
 import { BATCH_INVERSION_KERNELS, BatchInversion, inversionBytes } from '../field/batch-inversion.ts'
@@ -24,8 +24,9 @@ export const NO_POINT = 0x7fff_ffff
 export const NEGATE = 0x8000_0000
 
 /**
- * Where a round's pairs come from: a list of operands, two a pair; the points (0, 1), (2, 3), … as they lie; the points of one half and those of
- * another; or the arithmetic of a reduction round. Of an odd number of `operands` the last one has no partner.
+ * Where a round's pairs come from: a list of operands, two a pair; the points (0, 1), (2, 3), … as they lie; the points
+ * of one half and those of another; or the arithmetic of a reduction round. Of an odd number of `operands` the last one
+ * has no partner.
  */
 export type PairSource =
   | { readonly kind: 'list'; readonly pairs: GPUBuffer; readonly operands?: number }
@@ -166,8 +167,8 @@ export class BatchAffine {
   }
 
   /**
-   * Records the sums of the pairs `first` up to `first + count` (at most {@link slicePairs}) of a round: sum n goes to slot n
-   * of `sums`, which must not be the buffer of the points.
+   * Records the sums of the pairs `first` up to `first + count` (at most {@link slicePairs}) of a round: sum n goes to
+   * slot n of `sums`, which must not be the buffer of the points.
    */
   record(
     commands: Commands,

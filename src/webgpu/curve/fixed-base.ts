@@ -1,7 +1,8 @@
 /**
- * Multiples of one base for many scalars. A table holds d · 2^(w k) · base for d = 1 … 2^(w − 1) and every window k; a scalar's signed digits
- * of w bits choose one point each, and a tree of pairs adds them up: ⌈256 / w⌉ − 1 additions a scalar. The table itself is made by doubling,
- * about one addition an entry, so that w is chosen by how many scalars there are.
+ * Multiples of one base for many scalars. A table holds d · 2^(w k) · base for d = 1 … 2^(w − 1) and every window k; a
+ * scalar's signed digits of w bits choose one point each, and a tree of pairs adds them up: ⌈256 / w⌉ − 1 additions a
+ * scalar. The table itself is made by doubling, about one addition an entry, so that w is chosen by how many scalars
+ * there are.
  *
  * 256 bits hold a scalar below r with room for a carry into the last digit.
  */

@@ -1,7 +1,8 @@
 /**
- * Inverses of many elements of Fq (Montgomery's trick): threads multiply a batch of elements each, their totals are treated
- * the same way, until few enough are left to be inverted one by one. Three multiplications an element; the rest disappears in a large
- * batch. In a small one what counts is the time of one thread, so that a thread gets no more elements than it must. No element may be 0.
+ * Inverses of many elements of Fq (Montgomery's trick): threads multiply a batch of elements each, their totals are
+ * treated the same way, until few enough are left to be inverted one by one. Three multiplications an element; the rest
+ * disappears in a large batch. In a small one what counts is the time of one thread, so that a thread gets no more
+ * elements than it must. No element may be 0.
  */
 import type { Commands } from '../commands.ts'
 import type { Gpu } from '../gpu.ts'
@@ -11,8 +12,9 @@ import { inversionBatches, inversionWgsl } from '../prelude/inversion-wgsl.ts'
 import { INVERSION_BATCHES } from '../tuning.ts'
 
 /**
- * Most elements that are inverted one by one: as many threads as a large GPU runs at once without slowing any. A smaller one gets fewer, such that
- * they take it about as long: an inversion costs as much as some 35 multiplications, 6 additions of points.
+ * Most elements that are inverted one by one: as many threads as a large GPU runs at once without slowing any. A
+ * smaller one gets fewer, such that they take it about as long: an inversion costs as much as some 35 multiplications,
+ * 6 additions of points.
  */
 const INVERSIONS = 2 ** 13
 const LEAST_INVERSIONS = 32
@@ -56,7 +58,9 @@ const invertKernel: Kernel = {
 /** What an inversion dispatches. */
 export const BATCH_INVERSION_KERNELS: readonly Kernel[] = [productsKernel, unbatchKernel, invertKernel]
 
-/** Inverses of a level, which hold prefix products at first, and the totals of its threads, the next level's elements. */
+/**
+ * Inverses of a level, which hold prefix products at first, and the totals of its threads, the next level's elements.
+ */
 interface Level {
   readonly inverses: GPUBuffer
   readonly totals: GPUBuffer | undefined
@@ -146,7 +150,10 @@ export class BatchInversion {
   }
 }
 
-/** Device memory for batches of up to `count` elements, at most: an element's inverse, and totals with their inverses of all levels. */
+/**
+ * Device memory for batches of up to `count` elements, at most: an element's inverse, and totals with their inverses of
+ * all levels.
+ */
 export const inversionBytes = (count: number): number =>
   ELEMENT_BYTES * (count + 2 * Math.min(count, Math.ceil(count / (LEAST_BATCH - 1)) + INVERSIONS))
 

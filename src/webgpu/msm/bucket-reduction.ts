@@ -1,11 +1,11 @@
 /**
  * From the sums S_0 … S_(2^v − 1) of a window's buckets to Σ (k + 1) S_k, in rounds of pair sums.
  *
- * Σ k S_k = Σ_l 2^l T_l with T_l the sum of those S_k whose k has bit l. Halving A_j = S_2j + S_(2j+1) shifts the bits down by one, and T_l
- * is the sum of the odd points of A after l halvings. So a round takes [A | T_0 … T_(s−1)] (2h points, and s blocks of h) to
- * [A' | T_0' … T_s'] (h points, and s + 1 blocks of h/2), where T_s' are the pair sums of A's odd points: nothing is copied and all
- * windows go in one round. With 2h = 4 it ends in A = (A_0, A_1) and v − 1 sums T_l; A_1 is T_(v−1), and A_0 + A_1 = Σ S_k.
- * Two additions a bucket in all.
+ * Σ k S_k = Σ_l 2^l T_l with T_l the sum of those S_k whose k has bit l. Halving A_j = S_2j + S_(2j+1) shifts the bits
+ * down by one, and T_l is the sum of the odd points of A after l halvings. So a round takes [A | T_0 … T_(s−1)] (2h
+ * points, and s blocks of h) to [A' | T_0' … T_s'] (h points, and s + 1 blocks of h/2), where T_s' are the pair sums of
+ * A's odd points: nothing is copied and all windows go in one round. With 2h = 4 it ends in A = (A_0, A_1) and v − 1
+ * sums T_l; A_1 is T_(v−1), and A_0 + A_1 = Σ S_k. Two additions a bucket in all.
  */
 
 import type { BatchAffine } from '../curve/batch-affine.ts'

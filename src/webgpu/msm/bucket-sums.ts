@@ -1,4 +1,6 @@
-/** Sums of the entries of every bucket: rounds that add pairs of neighbours, all buckets of a run's windows together. */
+/**
+ * Sums of the entries of every bucket: rounds that add pairs of neighbours, all buckets of a run's windows together.
+ */
 import type { BufferRange } from '../commands.ts'
 import { ADDITION_COST, type BatchAffine, type Group } from '../curve/batch-affine.ts'
 import type { Kernel } from '../kernel.ts'

@@ -1,10 +1,12 @@
 /**
- * Σ s_i P_i over the ranges of a query with full scalars: the sums of the buckets are carried from range to range, and reduced once.
+ * Σ s_i P_i over the ranges of a query with full scalars: the sums of the buckets are carried from range to range, and
+ * reduced once.
  *
- * By arithmetic, at a billion additions a second: ranges of 2^24 points of G1 have windows of 20 bits, 13 of them, hence 6.8 M buckets. A reduction is 13.6 M
- * additions in 19 rounds, ten of which are mere latency of 0.2 ms, and a wait for the host of 2 ms: 18 ms. Adding a range's buckets to those carried
- * is 6.8 M additions in one round and a copy of 0.65 GB: 7 ms. Each range after the first saves the difference, 11 of some 200 ms, for 1.3 GiB
- * that are kept over the query.
+ * By arithmetic, at a billion additions a second: ranges of 2^24 points of G1 have windows of 20 bits, 13 of them,
+ * hence 6.8 M buckets. A reduction is 13.6 M additions in 19 rounds, ten of which are mere latency of 0.2 ms, and a
+ * wait for the host of 2 ms: 18 ms. Adding a range's buckets to those carried is 6.8 M additions in one round and a
+ * copy of 0.65 GB: 7 ms. Each range after the first saves the difference, 11 of some 200 ms, for 1.3 GiB that are kept
+ * over the query.
  */
 import type { Run } from '../../groth16/proving-device.ts'
 import { BufferSet } from '../buffer-set.ts'

@@ -1,6 +1,7 @@
 /**
- * The last few hundred additions of an MSM, on the host by WebAssembly: what {@link recordReduction} left of each window stands for a power of
- * two each, so that one Horner scheme over all bits takes everything up, 255 doublings in all.
+ * The last few hundred additions of an MSM, on the host by WebAssembly: what {@link recordReduction} left of each
+ * window stands for a power of two each, so that one Horner scheme over all bits takes everything up, 255 doublings in
+ * all.
  */
 import { sumOfWindows } from '../../cpu/local-kernels.ts'
 import { type Group, POINT_BYTES } from '../curve/batch-affine.ts'

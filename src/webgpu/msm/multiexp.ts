@@ -1,8 +1,9 @@
 /**
- * Σ s_i P_i on the device: Pippenger with signed windows, entries sorted by bucket, bucket sums by rounds of batch-affine pairs.
+ * Σ s_i P_i on the device: Pippenger with signed windows, entries sorted by bucket, bucket sums by rounds of
+ * batch-affine pairs.
  *
- * With n points, windows of w bits and W = ⌈255 / w⌉ of them: W · n entries, as many additions less the buckets, then 2 · W · 2^(w−1)
- * for the reduction. A scalar 0 has no entry, a scalar 1 one in the lowest window.
+ * With n points, windows of w bits and W = ⌈255 / w⌉ of them: W · n entries, as many additions less the buckets, then 2
+ * · W · 2^(w−1) for the reduction. A scalar 0 has no entry, a scalar 1 one in the lowest window.
  */
 
 import type { Run } from '../../groth16/proving-device.ts'
@@ -42,7 +43,8 @@ export const maxPoints = (gpu: Gpu, group: Group): number => mostPoints(group, g
 
 /**
  * @param points packed points
- * @param scalars a buffer of scalars, 32 bytes little-endian each, canonical; those from `first` on belong to the points
+ * @param scalars a buffer of scalars, 32 bytes little-endian each, canonical; those from `first` on belong to the
+ * points
  * @returns the sum, uncompressed big-endian
  */
 export async function multiexp(

@@ -1,6 +1,6 @@
 /**
- * How a sum is cut: bits of a window, windows that are summed together, pairs added at a time; and the device memory that it takes. Pure
- * arithmetic, so that a budget can count what a device will allocate.
+ * How a sum is cut: bits of a window, windows that are summed together, pairs added at a time; and the device memory
+ * that it takes. Pure arithmetic, so that a budget can count what a device will allocate.
  */
 import { batchAffineBytes, type Group, POINT_BYTES } from '../curve/batch-affine.ts'
 import { DEFAULT_TUNING } from '../tuning.ts'
@@ -23,7 +23,10 @@ const MOST_WINDOW = 20
 const MOST_SLICE: Readonly<Record<Group, number>> = { g1: 2 ** 24, g2: 2 ** 22 }
 /** Of the memory, what slices get at least. */
 const SLICE_SHARE = 0.1
-/** What a round costs however small it is, in additions: 0.2 ms on a large card, next to nothing on a slow one, which gets no long sums. */
+/**
+ * What a round costs however small it is, in additions: 0.2 ms on a large card, next to nothing on a slow one, which
+ * gets no long sums.
+ */
 const MOST_ROUND_COST = 2 ** 18
 /** Allocations are rounded up by an eighth at most. */
 const ROUNDED = 9 / 8
@@ -33,13 +36,18 @@ export interface PlanInput {
   readonly group: Group
   /** Points, at most {@link mostPoints}. */
   readonly count: number
-  /** How many of them belong to each of several sums that are made together, one after the other. @default all to one */
+  /**
+   * How many of them belong to each of several sums that are made together, one after the other. @default all to one
+   */
   readonly parts?: readonly number[] | undefined
   /** Largest range of a buffer that a kernel may be given. */
   readonly bindingBytes: number
   /** Device memory for the work buffers. @default as much as is of use */
   readonly memoryBytes?: number | undefined
-  /** As an adapter was seen to have it. It decides the window only where that takes no more memory. @default that of {@link DEFAULT_TUNING} */
+  /**
+   * As an adapter was seen to have it. It decides the window only where that takes no more memory. @default that of
+   * {@link DEFAULT_TUNING}
+   */
   readonly bucketCost?: number | undefined
 }
 
@@ -84,13 +92,16 @@ const sumOf = (parts: readonly number[], of: (points: number) => number): number
 export const bucketsAtOnce = ({ parts, window }: Pick<MultiexpPlan, 'parts' | 'window'>): number =>
   parts.length * bucketsOfWindow(window)
 
-/** Pairs of a first round at most: half of the entries, and half a pair more for a bucket with an odd number of them. */
+/**
+ * Pairs of a first round at most: half of the entries, and half a pair more for a bucket with an odd number of them.
+ */
 const mostPairs = (windows: number, window: number, parts: readonly number[]): number =>
   windows * sumOf(parts, (points) => Math.ceil((points + Math.min(points, bucketsOfWindow(window))) / 2))
 
 /**
- * Additions of a sum with windows of so many bits: one an entry, those of each bucket's reduction, and what its rounds cost. The topmost window may be
- * left with a few bits only: then all points meet in few buckets, which take a round a bit of their number.
+ * Additions of a sum with windows of so many bits: one an entry, those of each bucket's reduction, and what its rounds
+ * cost. The topmost window may be left with a few bits only: then all points meet in few buckets, which take a round a
+ * bit of their number.
  */
 function cost(input: PlanInput, window: number): number {
   const { count, bucketCost = DEFAULT_TUNING.bucketCost } = input
@@ -110,7 +121,10 @@ function windowFits(input: PlanInput, window: number): boolean {
   return ROUNDED * windowsOf(window) * Math.max(buckets * POINT_BYTES[group], 4 * count) <= bindingBytes
 }
 
-/** Bits of a window: the cheapest that fits; undefined if none does. At least 4, so that the sums of a run of windows start where a binding may (256 bytes). */
+/**
+ * Bits of a window: the cheapest that fits; undefined if none does. At least 4, so that the sums of a run of windows
+ * start where a binding may (256 bytes).
+ */
 export function windowBits(input: PlanInput): number | undefined {
   let best: number | undefined
   for (let bits = LEAST_WINDOW; bits <= MOST_WINDOW; bits++) {
@@ -137,8 +151,8 @@ const mostLeft = ({ parts, window, windows }: Cut, rounds: number): number =>
   windows * sumOf(parts, (points) => Math.min(points, Math.ceil(points / 2 ** rounds) + bucketsOfWindow(window)))
 
 /**
- * The earliest round from which on all runs can go on together: what is left of them takes no more memory than the first round's sums of one. Small rounds
- * are ruled by latency, so that the fewer there are the better.
+ * The earliest round from which on all runs can go on together: what is left of them takes no more memory than the
+ * first round's sums of one. Small rounds are ruled by latency, so that the fewer there are the better.
  */
 function mergeRound(cut: Cut): number | undefined {
   if (cut.runs.length === 1) return undefined

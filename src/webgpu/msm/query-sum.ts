@@ -1,9 +1,10 @@
 /**
  * Σ s_i P_i over the ranges of a query whose scalars are mostly bits, one range after the other.
  *
- * Nothing is done for a scalar 0. Points whose scalar is 1 are summed by a tree of pairs, range by range, down to a few. These, and the terms
- * with wide scalars, one or two in a hundred, are gathered over all ranges and summed by buckets once: a sum of 2^18 terms has the latency of all its
- * rounds, 12 ms on a large card, and one of 2^21 takes only twice that.
+ * Nothing is done for a scalar 0. Points whose scalar is 1 are summed by a tree of pairs, range by range, down to a
+ * few. These, and the terms with wide scalars, one or two in a hundred, are gathered over all ranges and summed by
+ * buckets once: a sum of 2^18 terms has the latency of all its rounds, 12 ms on a large card, and one of 2^21 takes
+ * only twice that.
  *
  * A range with more wide scalars than an eighth is summed by buckets as it is: there the tree would save little.
  */
@@ -73,8 +74,9 @@ const termsBytes = (group: Group, terms: number): number =>
   Math.ceil((9 / 8) * terms * (POINT_BYTES[group] + ELEMENT_BYTES))
 
 /**
- * Device memory that the sum of a query takes at most beside its points and scalars, with ranges of up to `count` points: gathered terms, which stay from
- * range to range, and work buffers, for lists and trees or for buckets, which are never there at once. `memoryBytes` of the options limits both together.
+ * Device memory that the sum of a query takes at most beside its points and scalars, with ranges of up to `count`
+ * points: gathered terms, which stay from range to range, and work buffers, for lists and trees or for buckets, which
+ * are never there at once. `memoryBytes` of the options limits both together.
  */
 export function querySumBytes(input: PlanInput): number {
   const { group, count, bindingBytes, memoryBytes = Number.POSITIVE_INFINITY } = input

@@ -1,7 +1,7 @@
 /**
- * Entries of an MSM sorted by bucket. An entry is a point whose digit in a window is not 0; it belongs to the bucket of that window and of the
- * digit's magnitude. One pass over the scalars counts each bucket's entries and keeps their ranks, prefix sums of the counts say where each
- * bucket starts, a second pass puts the entries there.
+ * Entries of an MSM sorted by bucket. An entry is a point whose digit in a window is not 0; it belongs to the bucket of
+ * that window and of the digit's magnitude. One pass over the scalars counts each bucket's entries and keeps their
+ * ranks, prefix sums of the counts say where each bucket starts, a second pass puts the entries there.
  */
 import type { Commands } from '../commands.ts'
 import type { Gpu } from '../gpu.ts'
@@ -93,7 +93,8 @@ async function walk(
 }
 
 /**
- * Records the counting of the entries of all buckets of all windows, and of what each run of windows has to add, and submits it.
+ * Records the counting of the entries of all buckets of all windows, and of what each run of windows has to add, and
+ * submits it.
  * @returns a function that reads what the runs have to add
  */
 export async function countEntries(

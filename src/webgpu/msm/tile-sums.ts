@@ -1,4 +1,7 @@
-/** The bucket sums of one tile of points, or of those of several sums, all windows: its entries sorted, then rounds of pairs, run after run of windows, the last rounds together. */
+/**
+ * The bucket sums of one tile of points, or of those of several sums, all windows: its entries sorted, then rounds of
+ * pairs, run after run of windows, the last rounds together.
+ */
 import type { BufferSet } from '../buffer-set.ts'
 import type { BufferRange } from '../commands.ts'
 import { BatchAffine } from '../curve/batch-affine.ts'

@@ -50,8 +50,8 @@ export async function powersOf(
 }
 
 /**
- * scale · base^i for all i < 2^log2, as two tables of about 2^(log2/2) powers, of the lower and the upper bits of an exponent: the whole
- * table would be as large as a polynomial, and reading it costs more than a multiplication.
+ * scale · base^i for all i < 2^log2, as two tables of about 2^(log2/2) powers, of the lower and the upper bits of an
+ * exponent: the whole table would be as large as a polynomial, and reading it costs more than a multiplication.
  */
 export class SplitPowers {
   /** Bits of the lower part. */

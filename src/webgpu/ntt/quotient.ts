@@ -1,9 +1,10 @@
 /**
- * The quotient h = (A · B − C) / (x^m − 1) from the rows a and b of a satisfied assignment, with six transforms:
- * h = (D − c) / (g^m − 1) by coefficients, where D has the values a · b on the coset g⟨ω⟩ and c the values a∘b on the domain.
+ * The quotient h = (A · B − C) / (x^m − 1) from the rows a and b of a satisfied assignment, with six transforms: h = (D
+ * − c) / (g^m − 1) by coefficients, where D has the values a · b on the coset g⟨ω⟩ and c the values a∘b on the domain.
  *
- * Factors that the kernels leave are gathered in two constants. Analysis gives m times the coefficients; `multiply` gives a · b / R. With
- * a, b scaled by g^i / m, the last analysis yields m · D_i g^i / R, and that of a∘b yields m · c_i / R.
+ * Factors that the kernels leave are gathered in two constants. Analysis gives m times the coefficients; `multiply`
+ * gives a · b / R. With a, b scaled by g^i / m, the last analysis yields m · D_i g^i / R, and that of a∘b yields m ·
+ * c_i / R.
  *
  * Three polynomials are in memory at once: a, b and c. D takes the place of a, then h that of b.
  */
@@ -69,7 +70,10 @@ const quotientKernels = (layout: ShardLayout): readonly Kernel[] => [
 /** What quotients of one shard dispatch. */
 export const QUOTIENT_KERNELS: readonly Kernel[] = [...quotientKernels(ONE_SHARD), ...TRANSFORM_KERNELS]
 
-/** Tables for quotients on one domain, shared by all partitions of a circuit: roots, powers of g and of 1/g, one constant. */
+/**
+ * Tables for quotients on one domain, shared by all partitions of a circuit: roots, powers of g and of 1/g, one
+ * constant.
+ */
 export class QuotientDomain {
   readonly log2: number
   readonly #gpu: Gpu

@@ -1,10 +1,11 @@
 /**
- * Transforms over Fr on the device, in place. Analysis (values to coefficients) takes natural order to bit-reversed order, synthesis
- * the other way, so that no permutation is needed between the two.
+ * Transforms over Fr on the device, in place. Analysis (values to coefficients) takes natural order to bit-reversed
+ * order, synthesis the other way, so that no permutation is needed between the two.
  *
- * A round does two radix-2 levels, a thread on four elements in registers: one multiplication, one read and one write of 32 bytes an element.
- * Elements are packed plain values; roots are in Montgomery form, so products stay plain. Roots come from two small tables: levels go in groups,
- * whose own roots one table has, and between two groups an element takes two more multiplications.
+ * A round does two radix-2 levels, a thread on four elements in registers: one multiplication, one read and one write
+ * of 32 bytes an element. Elements are packed plain values; roots are in Montgomery form, so products stay plain. Roots
+ * come from two small tables: levels go in groups, whose own roots one table has, and between two groups an element
+ * takes two more multiplications.
  *
  * Where the elements take several shards, the round that joins them binds all of them; the others work within one.
  */
@@ -67,11 +68,17 @@ interface Group {
 /** How the levels of a transform are grouped. */
 export interface TransformPlan {
   readonly groups: readonly Group[]
-  /** The small table has the roots of unity of order 2^rootsLog2, another one the 2^(log2 − rootsLog2) powers of the domain's root below these. */
+  /**
+   * The small table has the roots of unity of order 2^rootsLog2, another one the 2^(log2 − rootsLog2) powers of the
+   * domain's root below these.
+   */
   readonly rootsLog2: number
 }
 
-/** As few groups as there can be, all but the last of an even number of levels, so that one round at most has a single one. */
+/**
+ * As few groups as there can be, all but the last of an even number of levels, so that one round at most has a single
+ * one.
+ */
 export function planTransform(log2: number, mostGroupBits: number = MOST_GROUP_BITS): TransformPlan {
   const groups: Group[] = []
   for (let level = 0, left = Math.ceil(log2 / mostGroupBits); left > 0; left--) {

@@ -1,8 +1,10 @@
 /**
- * Emits the way of an integer into Montgomery form: cheaper than a multiplication by R², since nothing of it waits for a digit before.
+ * Emits the way of an integer into Montgomery form: cheaper than a multiplication by R², since nothing of it waits for
+ * a digit before.
  *
- * Σ x_i · (2^(14 (i + 1)) R mod p) has n columns of n products of two digits, which fit 32 bits; each residue is balanced, so the sum is within
- * n · 2^12 p. A Montgomery step takes 14 bits off: n / 4 p and half a p are left, which `tidy` brings to ±0.52 p.
+ * Σ x_i · (2^(14 (i + 1)) R mod p) has n columns of n products of two digits, which fit 32 bits; each residue is
+ * balanced, so the sum is within n · 2^12 p. A Montgomery step takes 14 bits off: n / 4 p and half a p are left, which
+ * `tidy` brings to ±0.52 p.
  */
 import { balanced, DIGIT_BITS, type DigitField, montgomeryFactor, toDigits } from './digit-field.ts'
 import { Body, montgomeryStep } from './multiplication-wgsl.ts'

@@ -1,13 +1,13 @@
 /**
- * A prime field as shaders hold it: n balanced digits of 14 bits, value = Σ d_i · 2^(14 i), d_i in [−8192, 8191] or a little
- * past it, the top digit takes the rest; values may be negative. Montgomery factor R = 2^(14 n).
+ * A prime field as shaders hold it: n balanced digits of 14 bits, value = Σ d_i · 2^(14 i), d_i in [−8192, 8191] or a
+ * little past it, the top digit takes the rest; values may be negative. Montgomery factor R = 2^(14 n).
  *
- * WGSL has neither a carry flag, nor 64-bit integers, nor the high half of a product. With signed 14-bit digits up to 31
- * products of two digits (each at most 2^26) fit an i32 column, so a whole product is summed by columns without one carry, and a
- * subtraction is limb-wise, without a multiple of p.
+ * WGSL has neither a carry flag, nor 64-bit integers, nor the high half of a product. With signed 14-bit digits up to
+ * 31 products of two digits (each at most 2^26) fit an i32 column, so a whole product is summed by columns without one
+ * carry, and a subtraction is limb-wise, without a multiple of p.
  *
- * Packed, an element takes `words` u32: digits biased by 8192 side by side, 14 bits each, and the top digit biased by `topBias`
- * in the bits that remain. Unsigned integers ("plain" below) are little-endian words.
+ * Packed, an element takes `words` u32: digits biased by 8192 side by side, 14 bits each, and the top digit biased by
+ * `topBias` in the bits that remain. Unsigned integers ("plain" below) are little-endian words.
  */
 export interface DigitField {
   /** Prefix of WGSL names: `fq`, `fr`. */

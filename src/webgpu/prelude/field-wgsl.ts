@@ -1,11 +1,13 @@
 /**
- * The WGSL of a {@link DigitField}: type, constants and functions that every kernel is composed with. Names start with the
- * field's: `FQ`, `fq_add`, … Only {@link fieldWgsl}'s options decide which multiplication bodies a kernel carries: a driver
- * inlines each call, so one body a kernel is the rule (an instruction cache overflows at the second one of Fq).
+ * The WGSL of a {@link DigitField}: type, constants and functions that every kernel is composed with. Names start with
+ * the field's: `FQ`, `fq_add`, … Only {@link fieldWgsl}'s options decide which multiplication bodies a kernel carries:
+ * a driver inlines each call, so one body a kernel is the rule (an instruction cache overflows at the second one of
+ * Fq).
  *
- * Bounds. "Light" digits are within ±8193 (after one parallel carry pass), and are what multiplication takes. After fq_mul a
- * value is within about ±1.1 p; sums and differences of a few such may be multiplied (R is 2048 p for Fq, 2^11 r for Fr). Packing
- * needs |value| < 4.9 p for Fq (6 bits of top digit) and < 1.1 r for Fr (4 bits: fr_tidy first, unless it comes out of fr_mul of tidy factors).
+ * Bounds. "Light" digits are within ±8193 (after one parallel carry pass), and are what multiplication takes. After
+ * fq_mul a value is within about ±1.1 p; sums and differences of a few such may be multiplied (R is 2048 p for Fq, 2^11
+ * r for Fr). Packing needs |value| < 4.9 p for Fq (6 bits of top digit) and < 1.1 r for Fr (4 bits: fr_tidy first,
+ * unless it comes out of fr_mul of tidy factors).
  */
 import { conversionWgsl } from './conversion-wgsl.ts'
 import { DIGIT_BITS, type DigitField, mod, montgomeryFactor, toDigits, topBias, topBits } from './digit-field.ts'

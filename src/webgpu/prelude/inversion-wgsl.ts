@@ -1,18 +1,22 @@
 /**
- * Emits the inversion of a {@link DigitField} in WGSL: `fn fq_invert(a)`, by divsteps (Bernstein and Yang, "Fast constant-time gcd
- * computation and modular inversion", 2019) in the variant with half-integer δ that Pieter Wuille found for libsecp256k1.
+ * Emits the inversion of a {@link DigitField} in WGSL: `fn fq_invert(a)`, by divsteps (Bernstein and Yang, "Fast
+ * constant-time gcd computation and modular inversion", 2019) in the variant with half-integer δ that Pieter Wuille
+ * found for libsecp256k1.
  *
- * From f = p, g = a each step halves a combination of f and g, chosen by g's low bit and by δ; f ends as ±1, g as 0. Which steps come
- * depends on the low bits only, so {@link STEPS} of them are worked out on the lowest digit and gathered in a matrix, |entries| <= 2^14:
+ * From f = p, g = a each step halves a combination of f and g, chosen by g's low bit and by δ; f ends as ±1, g as 0.
+ * Which steps come depends on the low bits only, so {@link STEPS} of them are worked out on the lowest digit and
+ * gathered in a matrix, |entries| <= 2^14:
  *     (f, g) ← (u f + v g, q f + r g) / 2^14,    (d, e) ← (u d + v e, q d + r e) / 2^14 mod p,
- * which keeps d · a ≡ f · R² and e · a ≡ g · R² from d = 0, e = R². The division mod p first adds the multiple of p that clears the low
- * digit. The result ±d is a^−1 · R²: of a = x R that is x^−1 R, the Montgomery form, without one multiplication.
+ * which keeps d · a ≡ f · R² and e · a ≡ g · R² from d = 0, e = R². The division mod p first adds the multiple of p
+ * that clears the low digit. The result ±d is a^−1 · R²: of a = x R that is x^−1 R, the Montgomery form, without one
+ * multiplication.
  *
- * Bounds. |u| + |v| and |q| + |r| are at most 2^14 and digits balanced, so a column is at most 2^27 + 2^26 before its carry. f and g never
- * grow. d and e grow by at most p/2 a batch, 32 p in all: nothing beside the 2^11 p that the digits hold.
+ * Bounds. |u| + |v| and |q| + |r| are at most 2^14 and digits balanced, so a column is at most 2^27 + 2^26 before its
+ * carry. f and g never grow. d and e grow by at most p/2 a batch, 32 p in all: nothing beside the 2^11 p that the
+ * digits hold.
  *
- * Number of steps: for 0 <= g <= f < 2^n, ⌊(45907 n + 26313) / 19929⌋ suffice (Wuille, "safegcd-bounds"), hence the sign of a is taken out
- * first. For Fq these are 878, here 63 batches of 14.
+ * Number of steps: for 0 <= g <= f < 2^n, ⌊(45907 n + 26313) / 19929⌋ suffice (Wuille, "safegcd-bounds"), hence the
+ * sign of a is taken out first. For Fq these are 878, here 63 batches of 14.
  */
 import { DIGIT_BITS, type DigitField, invert, mod, toDigits } from './digit-field.ts'
 

@@ -1,18 +1,18 @@
 /**
- * Emits the multiplication of a {@link DigitField} in WGSL, straight-line over scalar variables (arrays spill on several
- * drivers).
+ * Emits the multiplication of a {@link DigitField} in WGSL, straight-line over scalar variables (arrays spill on
+ * several drivers).
  *
- * 1. Product columns c_k = Σ a_i b_(k−i), k = 0 … 2n − 2, by Karatsuba: a·b = L + (M − L − H) x^h + H x^2h with L = a_lo b_lo,
- *    H = a_hi b_hi, M = (a_lo + a_hi)(b_lo + b_hi). The sums may pass 32 bits, which wrap; the columns that come out fit: at most n products
- *    of two digits, n · 2^26 < 2^31.
+ * 1. Product columns c_k = Σ a_i b_(k−i), k = 0 … 2n − 2, by Karatsuba: a·b = L + (M − L − H) x^h + H x^2h with L =
+ *    a_lo b_lo, H = a_hi b_hi, M = (a_lo + a_hi)(b_lo + b_hi). The sums may pass 32 bits, which wrap; the columns that
+ *    come out fit: at most n products of two digits, n · 2^26 < 2^31.
  * 2. The columns that would overflow below are swept once in parallel: c = (t + 8192) >> 14; t −= c << 14; next += c.
- * 3. Columns 0 … n − 2 are removed one by one. q = the column's balanced digit, its carry moves up, and q · W is added one place up, with
- *    W = 2^−14 mod p in balanced digits: q · 2^(14 k) = q · 2^(14 (k+1)) · 2^−14. The last column takes a Montgomery step:
- *    q = column · (−p^−1) mod 2^14, then q · p makes it divisible by 2^14.
+ * 3. Columns 0 … n − 2 are removed one by one. q = the column's balanced digit, its carry moves up, and q · W is added
+ *    one place up, with W = 2^−14 mod p in balanced digits: q · 2^(14 k) = q · 2^(14 (k+1)) · 2^−14. The last column
+ *    takes a Montgomery step: q = column · (−p^−1) mod 2^14, then q · p makes it divisible by 2^14.
  * 4. Columns n … 2n − 1 are carried in sequence: the result, a · b / R mod p.
  *
- * Which columns to sweep: column k sees min(k + 1, 2n − 1 − k) products in step 1 and as many as there are j < n − 1 with
- * 0 <= k − j − 1 < n, plus one of the Montgomery step, in step 3; it is swept if the two together pass 31.
+ * Which columns to sweep: column k sees min(k + 1, 2n − 1 − k) products in step 1 and as many as there are j < n − 1
+ * with 0 <= k − j − 1 < n, plus one of the Montgomery step, in step 3; it is swept if the two together pass 31.
  *
  * Steps 1 and 2 apart from 3 and 4 make sums of two products with one reduction: `…_accumulate` and `…_reduce`.
  */
@@ -133,7 +133,10 @@ function sweep(body: Body, n: number, products: number): void {
 const product = (factor: string, digit: number): string =>
   digit < 0 ? ` - ${factor} * ${-digit}` : ` + ${factor} * ${digit}`
 
-/** Makes column k divisible by 2^14 by a multiple of p, and carries it. Only its low 14 bits count; it is reduced first so that the product is exact. */
+/**
+ * Makes column k divisible by 2^14 by a multiple of p, and carries it. Only its low 14 bits count; it is reduced first
+ * so that the product is exact.
+ */
 export function montgomeryStep(body: Body, field: DigitField, k: number): void {
   const base = 1n << BigInt(DIGIT_BITS)
   const modulus = toDigits(field.modulus, field.digits)
@@ -189,7 +192,10 @@ export function squaringWgsl(field: DigitField, levels: number): string {
   return `fn ${field.name}_sqr(a: ${type}) -> ${type} {\n${body.lines.join('\n')}\n}\n`
 }
 
-/** `fn fq_accumulate(sum, a, b)`: columns of a sum of two products at most; `fn fq_reduce(sum)`: that sum / R. One body of each. */
+/**
+ * `fn fq_accumulate(sum, a, b)`: columns of a sum of two products at most; `fn fq_reduce(sum)`: that sum / R. One body
+ * of each.
+ */
 export function accumulationWgsl(field: DigitField, levels: number): string {
   const { name, digits: n } = field
   const [type, sum] = [name.toUpperCase(), `${name.toUpperCase()}Sum`]

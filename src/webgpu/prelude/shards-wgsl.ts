@@ -1,6 +1,7 @@
 /**
- * The WGSL of elements over shards: one binding a shard, and functions that find an element's shard by the top bits of its index. A
- * kernel is composed for a number of shards, so that where one buffer holds everything there is nothing to choose.
+ * The WGSL of elements over shards: one binding a shard, and functions that find an element's shard by the top bits of
+ * its index. A kernel is composed for a number of shards, so that where one buffer holds everything there is nothing to
+ * choose.
  */
 import type { ShardLayout } from '../elements.ts'
 

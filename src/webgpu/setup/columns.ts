@@ -1,6 +1,6 @@
 /**
- * Columns of the constraints at τ: u_v = Σ_j A[j, v] L_j, v_v likewise of B, and β u + α v + (that of C), for every variable, as plain
- * elements on the device. Inputs come first, ONE the first of them, then aux variables.
+ * Columns of the constraints at τ: u_v = Σ_j A[j, v] L_j, v_v likewise of B, and β u + α v + (that of C), for every
+ * variable, as plain elements on the device. Inputs come first, ONE the first of them, then aux variables.
  */
 import type { CircuitShape } from '../../circuit/shape.ts'
 import type { Run } from '../../groth16/proving-device.ts'

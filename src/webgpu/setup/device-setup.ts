@@ -1,6 +1,6 @@
 /**
- * A set-up on the device: columns at τ, then points of any range of any query, which stay where they are made. What leaves the device is
- * the verifying key, and points for a file where one is written.
+ * A set-up on the device: columns at τ, then points of any range of any query, which stay where they are made. What
+ * leaves the device is the verifying key, and points for a file where one is written.
  */
 import type { CircuitShape } from '../../circuit/shape.ts'
 import { FR_BYTES, frWriteBytes } from '../../field/fr.ts'

@@ -1,6 +1,6 @@
 /**
- * The Lagrange polynomials of the domain at τ, for the first rows: L_j(τ) = Z/m · ω^j / (τ − ω^j) with Z = τ^m − 1. About eight
- * multiplications a row, straight from the formula: no transform, so that any size goes shard by shard.
+ * The Lagrange polynomials of the domain at τ, for the first rows: L_j(τ) = Z/m · ω^j / (τ − ω^j) with Z = τ^m − 1.
+ * About eight multiplications a row, straight from the formula: no transform, so that any size goes shard by shard.
  */
 import { rootOfUnity } from '../../cpu/ntt/domain.ts'
 import { frInv, frMul, frPow, frReduce } from '../../field/fr.ts'

@@ -1,4 +1,7 @@
-/** How a circuit fits a device that makes its points: beside the partitions there is a set-up, until all points are there or for good. */
+/**
+ * How a circuit fits a device that makes its points: beside the partitions there is a set-up, until all points are
+ * there or for good.
+ */
 import type { CircuitShape } from '../../circuit/shape.ts'
 import { QUERIES } from '../../params/layout.ts'
 import {
@@ -20,8 +23,8 @@ export interface MadeGpuPlan {
 }
 
 /**
- * All points are kept if they and the set-up, which goes then, find room; else a set-up stays that makes those anew in every pass that are not kept,
- * and takes its room from the partitions.
+ * All points are kept if they and the set-up, which goes then, find room; else a set-up stays that makes those anew in
+ * every pass that are not kept, and takes its room from the partitions.
  */
 export function planMade(
   circuit: GpuCircuit & Pick<CircuitShape, 'constraints'>,

@@ -17,10 +17,16 @@ export interface SetupBytes {
   readonly points: number
 }
 
-/** What instances add to their wires, at most, as a share of the variables: 1 in 21 of a WindowPoSt's. A test compares it with real circuits. */
+/**
+ * What instances add to their wires, at most, as a share of the variables: 1 in 21 of a WindowPoSt's. A test compares
+ * it with real circuits.
+ */
 const SLOT_SHARE = 1 / 16
 
-/** Terms and coefficients, and 16 bytes an instance, of which there is one for 170 variables of a WindowPoSt. A test compares it likewise. */
+/**
+ * Terms and coefficients, and 16 bytes an instance, of which there is one for 170 variables of a WindowPoSt. A test
+ * compares it likewise.
+ */
 export const uploadedBytes = (circuit: Pick<CircuitShape, 'aux' | 'density'>): number =>
   2 * shapeImageBytes(circuit) + Math.ceil(circuit.aux / 8)
 

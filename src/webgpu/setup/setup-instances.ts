@@ -1,4 +1,6 @@
-/** Where every instance of every template begins: its rows, variables, inputs and slots, in the order of the circuit. */
+/**
+ * Where every instance of every template begins: its rows, variables, inputs and slots, in the order of the circuit.
+ */
 import type { Template } from '../../circuit/shape.ts'
 import type { TransposePlan } from './transposed-terms.ts'
 
@@ -14,7 +16,10 @@ export interface InstanceRange {
 
 /** All instances of a circuit, template by template. */
 export interface SetupInstances {
-  /** {@link INSTANCE_WORDS} words each, in the order of `BASE`; a template's are consecutive, and every word of them rises. */
+  /**
+   * {@link INSTANCE_WORDS} words each, in the order of `BASE`; a template's are consecutive, and every word of them
+   * rises.
+   */
   readonly words: Uint32Array
   readonly ranges: ReadonlyMap<Template, InstanceRange>
 }

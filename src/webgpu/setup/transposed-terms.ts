@@ -1,13 +1,14 @@
 /**
  * The transpose of a circuit's matrices, template by template: what each variable gets from the rows.
  *
- * For one side X of the constraints (A, B or C) the sums Σ_j X[j, v] · L_j are wanted for every variable v. A template's rows add to its own
- * variables, which no other instance touches, and to its *wires* and ONE, which many do. What an instance and those inside it add to a wire
- * is therefore kept apart, in a *slot* of its own; the parent adds the slots of its children to the variables that it wired them to, which
- * again are its own, or slots. So no two threads ever add to one place, and sums over a whole circuit are trees that follow its nesting.
+ * For one side X of the constraints (A, B or C) the sums Σ_j X[j, v] · L_j are wanted for every variable v. A
+ * template's rows add to its own variables, which no other instance touches, and to its *wires* and ONE, which many do.
+ * What an instance and those inside it add to a wire is therefore kept apart, in a *slot* of its own; the parent adds
+ * the slots of its children to the variables that it wired them to, which again are its own, or slots. So no two
+ * threads ever add to one place, and sums over a whole circuit are trees that follow its nesting.
  *
- * Slots of an instance are consecutive, those of its children first: where they begin is a number of the instance, as where its rows and
- * variables begin. A list of terms that is long for one thread is cut, and its parts are slots too.
+ * Slots of an instance are consecutive, those of its children first: where they begin is a number of the instance, as
+ * where its rows and variables begin. A list of terms that is long for one thread is cut, and its parts are slots too.
  */
 import { AUX, INPUT, KIND_MASK, NUMBER_MASK, ONE, type Template, type Variable, WIRE } from '../../circuit/shape.ts'
 
@@ -136,7 +137,10 @@ class SideBuilder {
   readonly #stages: Stage[] = []
   readonly #outputs: number[] = []
   readonly #terms: number[] = []
-  /** Of each template: its slots that anything is added to, counted from its first own one, by wire (ONE's follows the wires'). */
+  /**
+   * Of each template: its slots that anything is added to, counted from its first own one, by wire (ONE's follows the
+   * wires').
+   */
   readonly #used = new Map<Template, { readonly first: number; readonly wires: ReadonlySet<number> }>()
 
   constructor(side: 0 | 1 | 2) {

@@ -1,4 +1,7 @@
-/** Assignments of real sectors: every aux variable as the bigint walk of the shape derives it, the scalars of each query, h. */
+/**
+ * Assignments of real sectors: every aux variable as the bigint walk of the shape derives it, the scalars of each
+ * query, h.
+ */
 import assert from 'node:assert/strict'
 import { testBit } from '../../../src/circuit/bit-array.ts'
 import { circuitShape } from '../../../src/circuit/circuit-shape.ts'
@@ -233,7 +236,10 @@ const violations: Check = async (gpu) => {
   ])
 }
 
-/** Polynomials over four shards and values over three, the last of them short; with memory for z in the quotient, and without. */
+/**
+ * Polynomials over four shards and values over three, the last of them short; with memory for z in the quotient, and
+ * without.
+ */
 const sharded: Check = async (gpu) => {
   const [shape, witness] = [forestShape(1), forestWitness(1)]
   const partition = { shape, witness, expected: assign(shape, witness) }

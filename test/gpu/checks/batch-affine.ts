@@ -35,7 +35,10 @@ async function sumsOf(
   }
 }
 
-/** Random pairs, and each special one: P + P, P − P, −P − P, infinity on either side and on both, a copy, a negated copy. */
+/**
+ * Random pairs, and each special one: P + P, P − P, −P − P, infinity on either side and on both, a copy, a negated
+ * copy.
+ */
 const pairSums =
   (group: Group, count: number, slicePairs: number): Check =>
   async (gpu) => {

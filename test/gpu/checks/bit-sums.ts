@@ -26,8 +26,8 @@ const r = FR.modulus
 const UNIT_ADDITIONS = 600
 
 /**
- * The work with every allocation filled with 0xFF first, in units of a few hundred additions, so that whatever can be cut is cut, and bindings of
- * no more than so many bytes, as if the adapter had no larger ones.
+ * The work with every allocation filled with 0xFF first, in units of a few hundred additions, so that whatever can be
+ * cut is cut, and bindings of no more than so many bytes, as if the adapter had no larger ones.
  */
 export async function underStress<T>(gpu: Gpu, bindingBytes: number, work: () => Promise<T>): Promise<T> {
   const { bindingBytes: before, allocate, commands, pace } = gpu
@@ -149,7 +149,10 @@ const bitCircuit = (aux: number): CircuitShape =>
     }
   })
 
-/** A query of a circuit in ranges: a device may keep terms back, but all ranges together give the sum, and an assignment frees what is left. */
+/**
+ * A query of a circuit in ranges: a device may keep terms back, but all ranges together give the sum, and an assignment
+ * frees what is left.
+ */
 const rangesOfQuery: Check = async (gpu) => {
   const aux = 150
   const shape = bitCircuit(aux)

@@ -26,7 +26,9 @@ const fieldTestKernel = (field: DigitField, levels: number): Kernel => ({
   bindings: ['read', 'read', 'read_write'],
 })
 
-/** Words whose every digit is at an end of its range: no value that arithmetic made, but the bounds must hold for them. */
+/**
+ * Words whose every digit is at an end of its range: no value that arithmetic made, but the bounds must hold for them.
+ */
 function extremeWords(field: DigitField): Uint32Array[] {
   return [0, 0xffff_ffff].map((word) => new Uint32Array(field.words).fill(word))
 }

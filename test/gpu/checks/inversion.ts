@@ -5,7 +5,10 @@ import { bufferOf, type Check, Random, readWords } from '../harness.ts'
 
 const p = FQ.modulus
 
-/** Both signs of small and of large values, powers of two (long chains of halvings), and words whose every digit is at an end. */
+/**
+ * Both signs of small and of large values, powers of two (long chains of halvings), and words whose every digit is at
+ * an end.
+ */
 function edgeWords(): Uint32Array[] {
   const values = [1n, 2n, 3n, p - 1n, p - 2n, (p - 1n) / 2n, (p + 1n) / 2n, (p - 3n) / 2n]
   const plain = [...values, ...[13n, 14n, 15n, 190n, 379n, 380n].map((k) => 1n << k)]

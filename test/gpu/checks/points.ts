@@ -211,7 +211,10 @@ const residency: Check = async (gpu) => {
   assert.equal(gpu.usedBytes, used, 'every buffer is released')
 }
 
-/** Of idle buffers as few are destroyed as must be, those first that nobody wanted for longest. Limit: 4 MiB more than before. */
+/**
+ * Of idle buffers as few are destroyed as must be, those first that nobody wanted for longest. Limit: 4 MiB more than
+ * before.
+ */
 async function giveWayInOrder(gpu: Gpu, before: number): Promise<void> {
   gpu.trim()
   const old = await gpu.allocate(2 ** 20, 'old')

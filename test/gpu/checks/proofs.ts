@@ -1,6 +1,6 @@
 /**
- * Whole proofs of real sectors with the reference's parameters and blinding: the bytes are the reference's. On hardware the device
- * makes the parameters too (a software adapter would take minutes for them), and their digest is compared.
+ * Whole proofs of real sectors with the reference's parameters and blinding: the bytes are the reference's. On hardware
+ * the device makes the parameters too (a software adapter would take minutes for them), and their digest is compared.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -82,7 +82,10 @@ const proof =
     }
   }
 
-/** The check on a device that may allocate no more than a partition of the circuit needs, points streamed in short ranges. */
+/**
+ * The check on a device that may allocate no more than a partition of the circuit needs, points streamed in short
+ * ranges.
+ */
 const inLeastMemory =
   (circuitId: CircuitId, check: Check): Check =>
   async (gpu) => {

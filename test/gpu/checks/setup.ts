@@ -127,7 +127,9 @@ const points: Check = async (gpu) => {
   }
 }
 
-/** What is given back holds no secret, and a range that is being made when all is given back is made to its end before. */
+/**
+ * What is given back holds no secret, and a range that is being made when all is given back is made to its end before.
+ */
 const forgotten: Check = async (gpu) => {
   const circuit = tinyCircuit()
   const toxic = recordedToxic('2KiB', 'window')

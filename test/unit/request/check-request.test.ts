@@ -37,7 +37,10 @@ async function longestTurnMs(work: () => unknown): Promise<{ result: unknown; ms
 
 const HEAD_BYTES = COMM_R_OFFSET + 32
 
-/** Vanilla proofs of which nothing but the head is right: views of one buffer, each beginning where the head before it ends. */
+/**
+ * Vanilla proofs of which nothing but the head is right: views of one buffer, each beginning where the head before it
+ * ends.
+ */
 function heads(count: number): WindowPostRequest {
   const { totalBytes } = vanillaLayout(postGeometry('wpost-32g'))
   const bytes = new Uint8Array(count * HEAD_BYTES + totalBytes)

@@ -155,8 +155,8 @@ describe('checkAndSynthesize', () => {
 
 describe('taking over a full 32 GiB partition', () => {
   /**
-   * The most that is computed between two turns of the event loop while a request is validated and taken over: in CPU time, so that
-   * other processes on the machine don't count.
+   * The most that is computed between two turns of the event loop while a request is validated and taken over: in CPU
+   * time, so that other processes on the machine don't count.
    */
   async function longestPauseMs(request: WindowPostRequest): Promise<number> {
     const cpuMs = (): number => {

@@ -1,6 +1,6 @@
 /**
- * BLAKE2s-256, unkeyed (RFC 7693). A state is 128 bytes: h at 0 (8 × u32), bytes compressed at 32 (u64), bytes buffered at 40
- * (u32), the buffer at 64 (64 bytes).
+ * BLAKE2s-256, unkeyed (RFC 7693). A state is 128 bytes: h at 0 (8 × u32), bytes compressed at 32 (u64), bytes buffered
+ * at 40 (u32), the buffer at 64 (64 bytes).
  */
 import { compress, compressTwo, IV_HIGH, IV_LOW } from './blake2s-compress'
 
@@ -72,7 +72,10 @@ function compressBuffer(state: usize): void {
   store<u32>(state, 0, 40)
 }
 
-/** Writes the digest (32 bytes) of what was absorbed so far; the state stays usable. `copy` is another state that is overwritten. */
+/**
+ * Writes the digest (32 bytes) of what was absorbed so far; the state stays usable. `copy` is another state that is
+ * overwritten.
+ */
 export function blake2sDigest(state: usize, copy: usize, out: usize): void {
   memory.copy(copy, state, 128)
   const buffered = load<u32>(copy, 40)

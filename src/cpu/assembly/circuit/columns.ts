@@ -1,14 +1,15 @@
 /**
  * Sums of products modulo r, the order of BLS12-381's scalar field.
  *
- * At rest a scalar is 32 bytes little-endian, canonical ("bytes"). Inside, it is nine limbs of 29 bits ("limbs"), each in a
- * u32 of a 40-byte record. R = 2^261 is the Montgomery radix: limbs in
- * Montgomery form times limbs in plain form give a plain product.
+ * At rest a scalar is 32 bytes little-endian, canonical ("bytes"). Inside, it is nine limbs of 29 bits ("limbs"), each
+ * in a u32 of a 40-byte record. R = 2^261 is the Montgomery radix: limbs in Montgomery form times limbs in plain form
+ * give a plain product.
  *
- * Sums of products are collected unreduced in 18 columns of 64 bits, column k having weight 2^(29 k). Bounds: a product of two
- * limb records with limbs below 2^29 adds at most 9 · 2^58 to a column, a reduction another 9 · 2^58; six products and one
- * reduction are 63 · 2^58, and what single additions bring (below 2^32 each, at most 2^13 of them) fits in the rest up to 2^64.
- * R is 70.6 · r: the product of two operands below R leaves a reduction below R + r, of operands below r one below 1.02 · r.
+ * Sums of products are collected unreduced in 18 columns of 64 bits, column k having weight 2^(29 k). Bounds: a product
+ * of two limb records with limbs below 2^29 adds at most 9 · 2^58 to a column, a reduction another 9 · 2^58; six
+ * products and one reduction are 63 · 2^58, and what single additions bring (below 2^32 each, at most 2^13 of them)
+ * fits in the rest up to 2^64. R is 70.6 · r: the product of two operands below R leaves a reduction below R + r, of
+ * operands below r one below 1.02 · r.
  */
 import { columns } from './scratch'
 

@@ -1,4 +1,7 @@
-/** Exports of `circuit.wasm`. Every address is a byte address in the imported memory; threads may share it, not their scratch. */
+/**
+ * Exports of `circuit.wasm`. Every address is a byte address in the imported memory; threads may share it, not their
+ * scratch.
+ */
 export { blake2sDigest, blake2sInit, blake2sUpdate, blake2sUpdateTwo } from './blake2s'
 export { addBytes, isCanonical, negateBytes } from './bytes'
 export { fromMontgomery, invertMany, multiplyMany, multiplyPlain, toMontgomery } from './fr'

@@ -1,15 +1,16 @@
 /**
  * Poseidon with compressed constants and sparse matrices (see `src/circuit/poseidon/constants.ts`), in Montgomery form.
  *
- * A table (made by `poseidonTable` in TypeScript) has the arity and the count of partial rounds as two u32, and from byte 16 limb
- * records: element 0 after the first S-box (it depends on the domain tag only); the keys before the S-boxes of round 0 for
- * elements 1 to arity; the keys after every further S-box in order; the MDS matrix, the pre-sparse matrix (column by column);
- * for each partial round wHat and vRest.
+ * A table (made by `poseidonTable` in TypeScript) has the arity and the count of partial rounds as two u32, and from
+ * byte 16 limb records: element 0 after the first S-box (it depends on the domain tag only); the keys before the
+ * S-boxes of round 0 for elements 1 to arity; the keys after every further S-box in order; the MDS matrix, the
+ * pre-sparse matrix (column by column); for each partial round wHat and vRest.
  *
- * Sizes, in units of r (R is 70.6): a product of values x and y leaves a reduction below x · y / 70.6 + 1, and a key adds 1. After the
- * first full rounds elements are below 1.5. In a partial round element 0 is at most 11 before its S-box and 2.3 after it, so the
- * others grow by less than 1.04, to 61 before the last full rounds. There a square is below 54, a fourth power below 43, a fifth
- * below 40, and the next sum of twelve below 8. So no value reaches R = 2^261, and all limbs stay below 2^29.
+ * Sizes, in units of r (R is 70.6): a product of values x and y leaves a reduction below x · y / 70.6 + 1, and a key
+ * adds 1. After the first full rounds elements are below 1.5. In a partial round element 0 is at most 11 before its
+ * S-box and 2.3 after it, so the others grow by less than 1.04, to 61 before the last full rounds. There a square is
+ * below 54, a fourth power below 43, a fifth below 40, and the next sum of twelve below 8. So no value reaches R =
+ * 2^261, and all limbs stay below 2^29.
  */
 import { addProduct, carryColumns, clearColumns, LAZY_PRODUCTS } from './columns'
 import { addLimbs, fromMontgomery, multiply, multiplyAdd, square, toMontgomery } from './fr'
@@ -54,7 +55,10 @@ function dot(out: usize, a: usize, b: usize, count: usize): void {
   reduceToLimbs(out)
 }
 
-/** How many aux variables the legacy circuit allocates: three an S-box, and one for each combination that an S-box or the output needs. */
+/**
+ * How many aux variables the legacy circuit allocates: three an S-box, and one for each combination that an S-box or
+ * the output needs.
+ */
 export function poseidonAuxCount(table: usize): u32 {
   const t = load<u32>(table) + 1
   const partialRounds = load<u32>(table, 4)
@@ -62,8 +66,8 @@ export function poseidonAuxCount(table: usize): u32 {
 }
 
 /**
- * The permutation of a preimage that stands as Montgomery limbs in elements 1 to arity of the state at `scratchFree`; element 1 has
- * the hash afterwards.
+ * The permutation of a preimage that stands as Montgomery limbs in elements 1 to arity of the state at `scratchFree`;
+ * element 1 has the hash afterwards.
  */
 function permute(table: usize): void {
   const arity = <usize>load<u32>(table)

@@ -17,8 +17,8 @@ const P8: u64 = 0x0073_eda7
 const INVERSE_TOP: u64 = 144720
 
 /**
- * Montgomery reduction: makes columns 0 to 8 vanish by multiples of r. Digit k is the negated column, since −1/r mod 2^29 is −1 and
- * r's limb 0 is 1; columns 9 to 17 are the result, not yet carried.
+ * Montgomery reduction: makes columns 0 to 8 vanish by multiples of r. Digit k is the negated column, since −1/r mod
+ * 2^29 is −1 and r's limb 0 is 1; columns 9 to 17 are the result, not yet carried.
  */
 function reduceColumns(): void {
   const c = columns

@@ -1,4 +1,7 @@
-/** What each mode of the walk does with a template's rows. Linear combinations 3r, 3r + 1 and 3r + 2 are A, B and C of row r. */
+/**
+ * What each mode of the walk does with a template's rows. Linear combinations 3r, 3r + 1 and 3r + 2 are A, B and C of
+ * row r.
+ */
 import { blake2sDigest, blake2sUpdate, blake2sUpdateTwo } from './blake2s'
 import { addBytes, copyBytes, equalBytes, isOneBytes, isZeroBytes, negateBytes, smallBytes, zeroBytes } from './bytes'
 import { multiplyBytes, multiplyPlain } from './fr'

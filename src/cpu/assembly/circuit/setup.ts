@@ -1,4 +1,7 @@
-/** Vectors of scalars that a set-up needs. Factors are limb records in Montgomery form, vectors 32 bytes a scalar, canonical. */
+/**
+ * Vectors of scalars that a set-up needs. Factors are limb records in Montgomery form, vectors 32 bytes a scalar,
+ * canonical.
+ */
 import { addBytes, isCanonical, negateBytes } from './bytes'
 import { addProductBytes, clearColumns } from './columns'
 import { fromMontgomery, invertMany, multiply, multiplyBytes } from './fr'
@@ -16,7 +19,8 @@ export function powers(out: usize, count: u32, start: usize, factor: usize): voi
 }
 
 /**
- * Lagrange coefficients at tau of the domain of m-th roots of unity: L_i(tau) = Z(tau)/m · w^i / (tau − w^i), Z(x) = x^m − 1.
+ * Lagrange coefficients at tau of the domain of m-th roots of unity: L_i(tau) = Z(tau)/m · w^i / (tau − w^i), Z(x) =
+ * x^m − 1.
  * @param start w^first
  * @param root w
  * @param tau as 32 bytes, canonical

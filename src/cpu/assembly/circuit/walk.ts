@@ -1,12 +1,13 @@
 /**
- * Walks the instances of a circuit's templates over a serialised shape ("image", made by `serializeShape` in TypeScript).
+ * Walks the instances of a circuit's templates over a serialised shape ("image", made by `serializeShape` in
+ * TypeScript).
  *
- * A *key* numbers all variables of a circuit: inputs first (ONE is key 0), aux after them. A template's local variables become
- * keys by its origin (keys of its aux 0 and input 0) and its wires, which lie as keys on a stack in scratch memory. A *piece* is
- * a range of steps of one instance: the unit of work, so that long walks can be cut and shared.
+ * A *key* numbers all variables of a circuit: inputs first (ONE is key 0), aux after them. A template's local variables
+ * become keys by its origin (keys of its aux 0 and input 0) and its wires, which lie as keys on a stack in scratch
+ * memory. A *piece* is a range of steps of one instance: the unit of work, so that long walks can be cut and shared.
  *
- * Values live in two areas: a fixed one with the first `fixedKeys` keys and a window of further ones. An assignment that fits
- * in memory is all fixed; one that doesn't is walked window by window.
+ * Values live in two areas: a fixed one with the first `fixedKeys` keys and a window of further ones. An assignment
+ * that fits in memory is all fixed; one that doesn't is walked window by window.
  */
 import { copyBytes, zeroBytes } from './bytes'
 import { addPlainBytes, addProductBytes, carryColumns, clearColumns, LAZY_PRODUCTS, subtractPlainBytes } from './columns'
@@ -134,7 +135,8 @@ export let buffers: usize = 0
 
 /**
  * Walks one piece.
- * @param piece 13 + wires u32: template, first step, end step, aux and input origin, next aux key, next input key, next row, next
+ * @param piece 13 + wires u32: template, first step, end step, aux and input origin, next aux key, next input key, next
+ * row, next
  *   bit, next wide scalar, 0, 0, count of wires, then their keys
  */
 export function walkPiece(piece: usize, walkMode: u32): void {

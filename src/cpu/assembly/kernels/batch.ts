@@ -3,18 +3,18 @@
  *     λ = (y2 − y1) / (x2 − x1),  x3 = λ² − x1 − x2,  y3 = λ (x1 − x3) − y1:
  * five products and a square, the three for the inverse included.
  *
- * A list has three u32 a pair: address of P, address of Q, each with bit 0 set to take the point negated, and the address that
- * receives the sum. `lanes` pairs make a vector; a list is padded to whole vectors by repeating a pair. One record of six coordinate blocks a
- * vector lies in the batch area (all of it written before it is read):
+ * A list has three u32 a pair: address of P, address of Q, each with bit 0 set to take the point negated, and the
+ * address that receives the sum. `lanes` pairs make a vector; a list is padded to whole vectors by repeating a pair.
+ * One record of six coordinate blocks a vector lies in the batch area (all of it written before it is read):
  *     d = x2 − x1 | x1 | s = −(x1 + x2) | e = y2 − y1 | −y1 | product of all d up to here.
  *
- * `<g>_batch_gather(list, vectors, area)`: fills the records, all but the product. A pass of its own: its cache misses overlap, and the
- * other passes run in cache.
- * `<g>_batch_products(area, vectors)`: the products; returns the bits of the lanes whose product is 0, that is where some pair has
- * x1 = x2. The caller then mends the batch's records and calls again.
- * `<g>_batch_mend(record)`: makes a lane with d = 0 a doubling (d = 2 y1, e = 3 x1²) if e = 0, too; otherwise the sum is infinity, d becomes
- * 1 to keep the product going, and the lane's bit is set in the result.
- * `<g>_batch_finish(list, vectors, area)`: one inversion, then backwards through the records. An output may be an input of the same batch.
+ * `<g>_batch_gather(list, vectors, area)`: fills the records, all but the product. A pass of its own: its cache misses
+ * overlap, and the other passes run in cache. `<g>_batch_products(area, vectors)`: the products; returns the bits of
+ * the lanes whose product is 0, that is where some pair has x1 = x2. The caller then mends the batch's records and
+ * calls again. `<g>_batch_mend(record)`: makes a lane with d = 0 a doubling (d = 2 y1, e = 3 x1²) if e = 0, too;
+ * otherwise the sum is infinity, d becomes 1 to keep the product going, and the lane's bit is set in the result.
+ * `<g>_batch_finish(list, vectors, area)`: one inversion, then backwards through the records. An output may be an input
+ * of the same batch.
  */
 import type { CurveKernels } from './curve.ts'
 import { FIELD_SCRATCH_BYTES } from './field-functions.ts'

@@ -1,9 +1,11 @@
 /**
- * The field of a curve's coordinates: Fq for G1, Fq2 = Fq[u] / (u² + 1) for G2, seen as one or two elements of Fq, so that the curve's
- * kernels are written once. Additions are inlined; products are calls of memory-level functions that {@link emitFq} and
- * {@link emitFq2} make beside those of field-functions.ts:
- * - `mul_lazy(out, a, b)`: a may be a difference of two tidy values; Fq: not tidy, closed under repeated use; Fq2: tidy;
- * - `sqr_add(out, a, z)`, `mul_add(out, a, b, z)`: a²+z, ab+z, tidy; a as `mul_lazy` returns it, b a difference, z a sum.
+ * The field of a curve's coordinates: Fq for G1, Fq2 = Fq[u] / (u² + 1) for G2, seen as one or two elements of Fq, so
+ * that the curve's kernels are written once. Additions are inlined; products are calls of memory-level functions that
+ * {@link emitFq} and {@link emitFq2} make beside those of field-functions.ts:
+ * - `mul_lazy(out, a, b)`: a may be a difference of two tidy values; Fq: not tidy, closed under repeated use; Fq2:
+ *   tidy;
+ * - `sqr_add(out, a, z)`, `mul_add(out, a, b, z)`: a²+z, ab+z, tidy; a as `mul_lazy` returns it, b a difference, z a
+ *   sum.
  */
 import type { FieldEmitter, Value } from './field.ts'
 import type { FunctionBuilder, ModuleBuilder, WasmType } from './wat.ts'
@@ -98,8 +100,8 @@ const addresses = (...names: string[]): Record<string, WasmType> =>
   Object.fromEntries(names.map((name) => [name, 'i32']))
 
 /**
- * What `mul_lazy` in Fq is closed under: with a and b at most B p, |ab|/R + 2.251 p ≤ B p. For fused doubles R = 9.84 p and
- * B = 3.6 gives 3.57; integers have room to spare. A product in `fq_mul_add` is tidied anyway.
+ * What `mul_lazy` in Fq is closed under: with a and b at most B p, |ab|/R + 2.251 p ≤ B p. For fused doubles R = 9.84 p
+ * and B = 3.6 gives 3.57; integers have room to spare. A product in `fq_mul_add` is tidied anyway.
  */
 const LAZY_BOUND = { fma: 3.6, integer: 8 } as const
 
@@ -126,8 +128,8 @@ export function emitFq(module: ModuleBuilder, field: FieldEmitter): void {
 }
 
 /**
- * Fq2 by sums of two products with one reduction each:
- * (a0 + a1 u)(b0 + b1 u) = (a0 b0 − a1 b1) + (a0 b1 + a1 b0) u, and a² = (a0 + a1)(a0 − a1) + 2 a0 a1 u. All results are tidy.
+ * Fq2 by sums of two products with one reduction each: (a0 + a1 u)(b0 + b1 u) = (a0 b0 − a1 b1) + (a0 b1 + a1 b0) u,
+ * and a² = (a0 + a1)(a0 − a1) + 2 a0 a1 u. All results are tidy.
  */
 export function emitFq2(module: ModuleBuilder, field: FieldEmitter): void {
   const name = `${field.name}2`
@@ -145,7 +147,8 @@ export function emitFq2(module: ModuleBuilder, field: FieldEmitter): void {
     field.store(f, get('out'), c0)
     field.store(f, get('out'), c1, blockBytes)
   }
-  // Each component is a function of its own: larger ones are not optimised by older engines. c0 waits in scratch, since `out` may be an input.
+  // Each component is a function of its own: larger ones are not optimised by older engines. c0 waits in scratch, since
+  // `out` may be an input.
   const product = (suffix: string, aBounds: Bounds, bBounds: Bounds, withAddend: boolean): void => {
     const names = ['out', 'a', 'b', ...(withAddend ? ['z'] : [])]
     for (const component of [0, 1] as const) {

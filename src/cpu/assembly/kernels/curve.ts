@@ -1,16 +1,17 @@
 /**
  * Kernels of the curves y² = x³ + b over a {@link CoordinateField}: G1 (b = 4 over Fq) and G2 (b = 4 (1 + u) over Fq2).
  *
- * Points at rest are affine: x then y, one point by itself, `pointBytes` = 128 or 256, tidy Montgomery digits. Infinity is x = y = 0:
- * the curves have odd order, so y is never 0 on a point. Functions take one address a lane (`a0, a1` or `a0`).
+ * Points at rest are affine: x then y, one point by itself, `pointBytes` = 128 or 256, tidy Montgomery digits. Infinity
+ * is x = y = 0: the curves have odd order, so y is never 0 on a point. Functions take one address a lane (`a0, a1` or
+ * `a0`).
  *
- * `<g>_import(in0[, in1], out0[, out1])`: uncompressed big-endian → points; bit j of the result: a coordinate of lane j is not below p (which
- * every flag makes it); bit 2 + j: the point is not on the curve.
- * `<g>_export(in0[, in1], out0[, out1])`: the inverse; infinity becomes 0x40, 0, 0, ….
- * `<g>_lift(out, a0[, a1])`, `<g>_lower(p, out0[, out1])`: affine points ↔ a block of projective X, Y, Z (lanes interleaved).
- * `<g>_padd(out, p, q)`: complete projective addition (Renes, Costello, Batina, "Complete addition formulas for prime order elliptic
- * curves", algorithm 7): right for all inputs, P = ±Q and infinity included.
- * Batch-affine additions are in batch.ts.
+ * `<g>_import(in0[, in1], out0[, out1])`: uncompressed big-endian → points; bit j of the result: a coordinate of lane j
+ * is not below p (which every flag makes it); bit 2 + j: the point is not on the curve.
+ * `<g>_export(in0[, in1], out0[, out1])`: the inverse; infinity becomes 0x40, 0, 0, …. `<g>_lift(out, a0[, a1])`,
+ * `<g>_lower(p, out0[, out1])`: affine points ↔ a block of projective X, Y, Z (lanes interleaved).
+ * `<g>_padd(out, p, q)`: complete projective addition (Renes, Costello, Batina, "Complete addition formulas for prime
+ * order elliptic curves", algorithm 7): right for all inputs, P = ±Q and infinity included. Batch-affine additions are
+ * in batch.ts.
  */
 import type { Coordinate, CoordinateField } from './coordinates.ts'
 import { FIELD_SCRATCH_BYTES } from './field-functions.ts'

@@ -4,7 +4,9 @@ import { modulo } from './field.ts'
 import type { FunctionBuilder, ModuleBuilder, WasmType } from './wat.ts'
 import { add32, get, i32, offset32 } from './wat.ts'
 
-/** Bytes at the start of a thread's scratch that functions of a field may use for themselves (powers for an inversion). */
+/**
+ * Bytes at the start of a thread's scratch that functions of a field may use for themselves (powers for an inversion).
+ */
 export const FIELD_SCRATCH_BYTES = 0x1000
 
 const addresses = (...names: string[]): Record<string, WasmType> =>

@@ -1,11 +1,12 @@
 /**
- * Field arithmetic in 64-bit integers, for engines without fused multiply-add: value = Σ v_i · 2^(w i) with 0 ≤ v_i < 2^w.
- * Fq has 13 digits of w = 30 bits, Fr 9 of 29. Values are not negative and stay below a small multiple of p; p leaves room for
- * that above it (Fq 2^9.3, Fr 2^6.1), so nothing is compared or conditionally subtracted between products.
+ * Field arithmetic in 64-bit integers, for engines without fused multiply-add: value = Σ v_i · 2^(w i) with 0 ≤ v_i <
+ * 2^w. Fq has 13 digits of w = 30 bits, Fr 9 of 29. Values are not negative and stay below a small multiple of p; p
+ * leaves room for that above it (Fq 2^9.3, Fr 2^6.1), so nothing is compared or conditionally subtracted between
+ * products.
  *
- * Products are taken row by row (Montgomery's interleaved form): t += a_i · b, q = t_0 · (−p^−1) mod 2^w, t = (t + q · p) / 2^w.
- * A row adds less than 2^(2w) to each column for each product and for q · p; the columns are swept (carried) whenever 2^64 would be
- * in reach.
+ * Products are taken row by row (Montgomery's interleaved form): t += a_i · b, q = t_0 · (−p^−1) mod 2^w, t = (t + q ·
+ * p) / 2^w. A row adds less than 2^(2w) to each column for each product and for q · p; the columns are swept (carried)
+ * whenever 2^64 would be in reach.
  */
 import type { Bounds, FieldEmitter, ProductOptions, Value } from './field.ts'
 import { inverseModulo } from './field.ts'

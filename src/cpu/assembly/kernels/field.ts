@@ -2,29 +2,29 @@
  * The interface between field arithmetic and the kernels built on it (curves, transforms).
  *
  * A kernel is written once against {@link FieldEmitter}; a module is generated for each of its two implementations:
- * - `FmaField` (field-fma.ts): digits are doubles, `lanes` = 2 unrelated numbers in the two halves of a vector, values may be
- *   negative, digits of sums and differences are left unnormalised;
- * - `IntegerField` (field-integer.ts): digits are i64 locals, one number (`lanes` = 1), values are not negative, digits are
- *   always normalised, a difference has a multiple of the modulus added.
+ * - `FmaField` (field-fma.ts): digits are doubles, `lanes` = 2 unrelated numbers in the two halves of a vector, values
+ *   may be negative, digits of sums and differences are left unnormalised;
+ * - `IntegerField` (field-integer.ts): digits are i64 locals, one number (`lanes` = 1), values are not negative, digits
+ *   are always normalised, a difference has a multiple of the modulus added.
  *
- * In memory one *block* holds `lanes` field elements in `blockBytes` (FMA: digit i of lane j is the double at 16 i + 8 j;
- * integers: digit i is the u32 at 4 i). `blockBytes / lanes` = `elementBytes` is 64 for Fq and 48 for Fr in both. Elements are
- * in Montgomery form (times {@link FieldEmitter.radix}) where products of two of them are taken; a product of a Montgomery form
- * and a plain value is plain.
+ * In memory one *block* holds `lanes` field elements in `blockBytes` (FMA: digit i of lane j is the double at 16 i + 8
+ * j; integers: digit i is the u32 at 4 i). `blockBytes / lanes` = `elementBytes` is 64 for Fq and 48 for Fr in both.
+ * Elements are in Montgomery form (times {@link FieldEmitter.radix}) where products of two of them are taken; a product
+ * of a Montgomery form and a plain value is plain.
  *
- * A {@link Value} in locals carries proven bounds of its digits and its size; `mul` refuses (while generating) operands for which
- * exactness is not proven. Rules that always pass:
+ * A {@link Value} in locals carries proven bounds of its digits and its size; `mul` refuses (while generating) operands
+ * for which exactness is not proven. Rules that always pass:
  * - *normalised* = what `mul`, `sqr`, `sum` and `tidy` return, constants, and what was stored so;
  * - a sum or difference of two normalised values may be multiplied by another such, and by a normalised value;
- * - `tidy` (also as an option of products) brings a value to |v| ≤ 0.51 p (FMA) or v < 1.01 p (integers); without it a product is
- *   up to |a||b|/R + 2.25 p (FMA) or ab/R + p (integers).
+ * - `tidy` (also as an option of products) brings a value to |v| ≤ 0.51 p (FMA) or v < 1.01 p (integers); without it a
+ *   product is up to |a||b|/R + 2.25 p (FMA) or ab/R + p (integers).
  * Loads assume normalised and `bound` ≤ 2.75 unless told otherwise.
  *
  * Memory-level functions, exported as `<field>_<operation>` (addresses of blocks; `out` may equal an input):
- * `mul(out, a, b)`, `sqr(out, a)`, `add(out, a, b)`, `sub(out, a, b)`, `neg(out, a)`, all tidy in and out; `tidy(out, a)`;
- * `inv(out, a)` (0 for 0); `is_zero(a)` → bit j set if lane j is 0 modulo p; `to_mont(out, a)`, `from_mont(out, a)`;
- * `import(out, a0[, a1])` plain little-endian bytes (`bytes` each, one address a lane) → plain digits; `export(a, out0[, out1])` any
- * digits → canonical plain little-endian bytes.
+ * `mul(out, a, b)`, `sqr(out, a)`, `add(out, a, b)`, `sub(out, a, b)`, `neg(out, a)`, all tidy in and out;
+ * `tidy(out, a)`; `inv(out, a)` (0 for 0); `is_zero(a)` → bit j set if lane j is 0 modulo p; `to_mont(out, a)`,
+ * `from_mont(out, a)`; `import(out, a0[, a1])` plain little-endian bytes (`bytes` each, one address a lane) → plain
+ * digits; `export(a, out0[, out1])` any digits → canonical plain little-endian bytes.
  */
 import type { FunctionBuilder, WasmType } from './wat.ts'
 
@@ -66,7 +66,9 @@ export interface FieldEmitter {
   /** Bound of a tidy value. */
   readonly tidyBound: number
 
-  /** Address of a block that holds `value` as it is (pass `value · radix mod p` for its Montgomery form) in every lane. */
+  /**
+   * Address of a block that holds `value` as it is (pass `value · radix mod p` for its Montgomery form) in every lane.
+   */
   constant(value: bigint): number
   /** The bytes of one block with the given plain integers, for tests and tables. */
   encode(values: readonly bigint[]): Uint8Array
@@ -76,7 +78,10 @@ export interface FieldEmitter {
   load(f: FunctionBuilder, address: string, offset?: number, bounds?: Bounds): Value
   store(f: FunctionBuilder, address: string, value: Value, offset?: number): void
 
-  /** Loads one element a lane from elements that lie by themselves (digits adjacent, `elementBytes` each): points, tables. */
+  /**
+   * Loads one element a lane from elements that lie by themselves (digits adjacent, `elementBytes` each): points,
+   * tables.
+   */
   gather(f: FunctionBuilder, addresses: readonly string[], offset?: number, bounds?: Bounds): Value
   scatter(f: FunctionBuilder, addresses: readonly string[], value: Value, offset?: number): void
   /** −a in the lanes whose condition (i32, 0 or 1) is 1, a in the others. */

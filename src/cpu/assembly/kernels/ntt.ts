@@ -6,9 +6,10 @@
  *
  *     t = v · w;  (u, v) ← (u + t, u − t)
  *
- * A product t is normalised, so in multiply-then-add order |u| grows by one product's bound a stage, not by a factor 2, and no
- * stage has to normalise or reduce. Where w = 1 the product can be left out, but then t is as large as u and bounds double:
- * that is done in the first stages only, where it saves most (n/2, n/4 and n/8 products): see {@link plainStages}.
+ * A product t is normalised, so in multiply-then-add order |u| grows by one product's bound a stage, not by a factor 2,
+ * and no stage has to normalise or reduce. Where w = 1 the product can be left out, but then t is as large as u and
+ * bounds double: that is done in the first stages only, where it saves most (n/2, n/4 and n/8 products): see
+ * {@link plainStages}.
  */
 import type { Bounds, FieldEmitter, Value } from './field.ts'
 import type { ModuleBuilder } from './wat.ts'
@@ -20,7 +21,8 @@ const MAX_LOG2_LENGTH = 12
 /**
  * Adds `fr_lanes()`, `fr_block_bytes()`, `fr_gather`, `fr_powers`, `fr_butterflies` and `fr_scatter`.
  *
- * Elements in memory are plain, 32 bytes little-endian; `lane` arguments are the distance of the second lane's element from the first's.
+ * Elements in memory are plain, 32 bytes little-endian; `lane` arguments are the distance of the second lane's element
+ * from the first's.
  */
 export function emitTransforms(module: ModuleBuilder, field: FieldEmitter): void {
   const name = (operation: string): string => `${field.name}_${operation}`
@@ -59,8 +61,9 @@ function widest(digits: Value, ...others: readonly Value[]): Value {
 }
 
 /**
- * In how many stages the multiplication by 1 is skipped. The integers add the bound of t, as it is declared, to every difference,
- * so there the bound is exact for the stage on fresh elements only; doubles are signed and have room for eightfold digits.
+ * In how many stages the multiplication by 1 is skipped. The integers add the bound of t, as it is declared, to every
+ * difference, so there the bound is exact for the stage on fresh elements only; doubles are signed and have room for
+ * eightfold digits.
  */
 function plainStages(field: FieldEmitter): number {
   return field.backend === 'fma' ? 3 : 1
@@ -86,8 +89,9 @@ function growth(field: FieldEmitter): Growth {
 }
 
 /**
- * `gather(to, from, lane, stride, times, log2n)`: block i′ of `to`, i′ the bit reversal of i, receives the element at from + i · stride,
- * times (if `times` is not 0) the element at times + i · stride; a kernel's product, so divided by R.
+ * `gather(to, from, lane, stride, times, log2n)`: block i′ of `to`, i′ the bit reversal of i, receives the element at
+ * from + i · stride, times (if `times` is not 0) the element at times + i · stride; a kernel's product, so divided by
+ * R.
  */
 function emitGather(module: ModuleBuilder, field: FieldEmitter, name: string): void {
   module.func(name, { to: 'i32', from: 'i32', lane: 'i32', stride: 'i32', times: 'i32', log2n: 'i32' }, (f) => {
@@ -111,8 +115,8 @@ function emitGather(module: ModuleBuilder, field: FieldEmitter, name: string): v
 }
 
 /**
- * `powers(to, n, seeds)`: block k receives start · ratio^k, where `seeds` holds the start of both lanes, then the ratio of both, plain
- * integers that are taken as Montgomery forms.
+ * `powers(to, n, seeds)`: block k receives start · ratio^k, where `seeds` holds the start of both lanes, then the ratio
+ * of both, plain integers that are taken as Montgomery forms.
  */
 function emitPowers(module: ModuleBuilder, field: FieldEmitter, name: string): void {
   module.func(name, { to: 'i32', n: 'i32', seeds: 'i32' }, (f) => {
@@ -177,8 +181,9 @@ function emitButterflies(module: ModuleBuilder, field: FieldEmitter, name: strin
 }
 
 /**
- * `scatter(data, to, lane, stride, factors, minus, minusLane, minusStride, n)`: writes block k to to + k · stride, canonical, multiplied by
- * block k of `factors` (if not 0; Montgomery form), minus the element at minus + k · minusStride (if not 0).
+ * `scatter(data, to, lane, stride, factors, minus, minusLane, minusStride, n)`: writes block k to to + k · stride,
+ * canonical, multiplied by block k of `factors` (if not 0; Montgomery form), minus the element at minus + k ·
+ * minusStride (if not 0).
  */
 function emitScatter(module: ModuleBuilder, field: FieldEmitter, name: string, { grown }: Growth): void {
   const parameters = ['data', 'to', 'lane', 'stride', 'factors', 'minus', 'minusLane', 'minusStride', 'n']

@@ -2,7 +2,10 @@
 import type { FunctionBuilder } from './wat.ts'
 import { get, i64, offset32 } from './wat.ts'
 
-/** Where digit i of w bits starts in a little-endian integer: the byte to load 8 bytes from, and the shift; never past its end. */
+/**
+ * Where digit i of w bits starts in a little-endian integer: the byte to load 8 bytes from, and the shift; never past
+ * its end.
+ */
 export function digitPosition(i: number, w: number, bytes: number): readonly [byte: number, shift: number] {
   const byte = Math.min(Math.floor((i * w) / 8), bytes - 8)
   return [byte, i * w - 8 * byte]

@@ -1,8 +1,9 @@
 /**
- * A small macro assembler for WebAssembly text: expressions are strings (`(i32.add ...)`), statements are collected in order.
+ * A small macro assembler for WebAssembly text: expressions are strings (`(i32.add ...)`), statements are collected in
+ * order.
  *
- * The order of statements is kept to the machine code (V8's optimiser since 12 schedules little), so the kernels fix here which
- * independent chains are interleaved. No optimiser runs over the result.
+ * The order of statements is kept to the machine code (V8's optimiser since 12 schedules little), so the kernels fix
+ * here which independent chains are interleaved. No optimiser runs over the result.
  */
 import { ARENA_BASE } from '../../thread-context.ts'
 
@@ -99,7 +100,9 @@ export class ModuleBuilder {
     emit(new FunctionBuilder('dry', {}))
   }
 
-  /** @returns the address, aligned to 16, of bytes that are there from instantiation on; equal bytes share one address. */
+  /**
+   * @returns the address, aligned to 16, of bytes that are there from instantiation on; equal bytes share one address.
+   */
   data(bytes: Uint8Array): number {
     const text = Array.from(bytes, (byte) => `\\${byte.toString(16).padStart(2, '0')}`).join('')
     const known = this.#data.get(text)
