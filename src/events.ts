@@ -157,23 +157,27 @@ export interface EngineEvents {
 /** Names of events. */
 export type EventName = keyof EngineEvents
 
-/** Events of one job: their channel is `wgzk:job:NAME`, that of the others `wgzk:engine:NAME`. */
-const JOB_EVENTS: readonly EventName[] = [
-  'queued',
-  'active',
-  'partition',
-  'progress',
-  'completed',
-  'failed',
-  'cancelled',
-  'memory',
-  'retry',
-  'fallback',
-  'verifyFailed',
-  'diagnosed',
-  'stalled',
-  'deadlineAtRisk',
-]
+/** What each event is about, one job or the engine: its diagnostics channel is `wgzk:job:NAME` or `wgzk:engine:NAME`. */
+const SUBJECTS: Readonly<Record<EventName, 'job' | 'engine'>> = {
+  queued: 'job',
+  active: 'job',
+  partition: 'job',
+  progress: 'job',
+  completed: 'job',
+  failed: 'job',
+  cancelled: 'job',
+  srs: 'engine',
+  memory: 'job',
+  retry: 'job',
+  fallback: 'job',
+  verifyFailed: 'job',
+  diagnosed: 'job',
+  stalled: 'job',
+  deadlineAtRisk: 'job',
+  gpu: 'engine',
+  drained: 'engine',
+  error: 'engine',
+}
 
 /** What `node:diagnostics_channel` carries for each event of each engine in the process. */
 export interface EventMessage<E extends EventName = EventName> {
@@ -184,7 +188,7 @@ export interface EventMessage<E extends EventName = EventName> {
 
 /** The name of an event's diagnostics channel. */
 export function channelName(event: EventName): string {
-  return JOB_EVENTS.includes(event) ? `wgzk:job:${event}` : `wgzk:engine:${event}`
+  return `wgzk:${SUBJECTS[event]}:${event}`
 }
 
 /** What an event's listener is called with: one payload, or nothing. */
@@ -209,12 +213,12 @@ export class GuardedEmitter {
   }
 
   on<E extends EventName>(event: E, listener: EngineEvents[E]): void {
-    requireFunction(listener)
+    requireListener(event, listener)
     this.#listeners.on(event, listener as AnyListener)
   }
 
   once<E extends EventName>(event: E, listener: EngineEvents[E]): void {
-    requireFunction(listener)
+    requireListener(event, listener)
     // Not the emitter's own `once`: `emit` below calls listeners itself and has to take them off before the call.
     const single = (payload: unknown): unknown => {
       this.off(event, listener)
@@ -269,8 +273,14 @@ export class GuardedEmitter {
   }
 }
 
-/** @throws {InvalidOptionsError} where it is added, not when the event comes */
-function requireFunction(listener: unknown): void {
+/** @throws {InvalidOptionsError} where it is added, not when the event comes, or never does */
+function requireListener(event: unknown, listener: unknown): void {
+  if (typeof event !== 'string' || !Object.hasOwn(SUBJECTS, event)) {
+    const expected = Object.keys(SUBJECTS).join(', ')
+    throw new InvalidOptionsError(`there is no event ${String(event)}: expected one of ${expected}`, {
+      details: { field: 'event', expected, received: String(event) },
+    })
+  }
   if (typeof listener === 'function') return
   throw new InvalidOptionsError('a listener must be a function', {
     details: { field: 'listener', expected: 'a function', received: typeof listener },

@@ -70,6 +70,21 @@ describe('GuardedEmitter', () => {
     }
   })
 
+  test('a name of no event is refused, and told which there are', async () => {
+    const events = new GuardedEmitter(silentLogger)
+    for (const [add, name] of [
+      ['on', 'faild'],
+      ['once', 'constructor'],
+      ['on', Symbol('drained')],
+    ] as const) {
+      const { code, details, message } = await proverErrorOf(() =>
+        events[add](name as never, (() => undefined) as never),
+      )
+      expect([code, details.field, details.received]).toEqual(['ERR_INVALID_OPTIONS', 'event', String(name)])
+      expect(message).toContain('queued, active')
+    }
+  })
+
   test('once is called once, also when it emits or throws; off takes it away', () => {
     const events = new GuardedEmitter(silentLogger)
     let calls = 0
