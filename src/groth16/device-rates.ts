@@ -134,9 +134,12 @@ function ratesOf({ shape, assignMs, bitsAssignMs, quotientMs, g1, g2, scatter }:
     g1: rate(...groups.g1),
     g2: rate(...groups.g2),
   })
-  // A straight line through two sizes; where there is one only, all of it counts as growing.
+  // A straight line through two sizes; where there is one only, or other work made the small one take longer than the
+  // large one, all of it counts as growing.
   const slope = (times: GroupTimes, ofFew: GroupTimes, kind: 'sumMs' | 'bitMs'): number =>
-    times.count > ofFew.count ? ns(times[kind] - ofFew[kind], times.count - ofFew.count) : ns(times[kind], times.count)
+    times.count > ofFew.count && times[kind] > ofFew[kind]
+      ? ns(times[kind] - ofFew[kind], times.count - ofFew.count)
+      : ns(times[kind], times.count)
   return {
     log2Domain: shape.log2Domain,
     rowNs: ns(bitsAssignMs, shape.constraints),
