@@ -183,6 +183,16 @@ function watch(device) {
       })
     }
   }
+  // All sums at once, if the device takes them so: it says at once if it does not.
+  const sumQueries = device.sumQueries.bind(device)
+  device.sumQueries = (...args) => {
+    const sums = sumQueries(...args)
+    const store = context.getStore()
+    if (sums === undefined || store === undefined) return sums
+    return onRow(stepRows, 'sumQueries', 'step', { batch: store.batch }, () => sums).finally(() => {
+      store.stepEnd = performance.now()
+    })
+  }
   gpu.onUnit = (label, ms) => {
     const end = gpu.lastUnitEnd
     const batch = context.getStore()?.batch
