@@ -5,10 +5,10 @@
  * Exit codes: 0 done; 1 no device of this machine can prove, or what was asked for is not there; 2 the arguments make
  * no sense.
  */
-import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { isCircuitId } from '../circuit/circuit-id.ts'
 import { ProverError } from '../errors.ts'
+import { packageVersion } from '../version.ts'
 
 const SYNOPSIS = `usage: wgzk doctor [--calibrate] [--json] [--parameters FOLDER]
        wgzk bench [--device NAME] [--log2 N] [--circuit ID]… [--rounds N]
@@ -67,11 +67,6 @@ function refuseOthers(command: string, { tokens }: ReturnType<typeof parse>): vo
   if (given?.kind === 'option') throw new UsageError(`${command} does not take --${given.name}`)
 }
 
-function version(): string {
-  const file = new URL('../../package.json', import.meta.url)
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
-}
-
 function integer(text: string, name: string, least: number, most: number): number {
   const value = Number(text)
   if (/^\d+$/.test(text) && value >= least && value <= most) return value
@@ -116,7 +111,7 @@ try {
   const [name = '', ...others] = positionals
   const command = Object.hasOwn(COMMANDS, name) && others.length === 0 ? COMMANDS[name] : undefined
   if (values.help) console.log(USAGE)
-  else if (values.version) console.log(version())
+  else if (values.version) console.log(packageVersion())
   else if (command === undefined) {
     throw new UsageError(name === '' ? 'a command is missing' : `no command ${positionals.join(' ')}`)
   } else {

@@ -3,12 +3,12 @@
  * the kernels, so that none is used for another. Whatever is wrong with it, the adapter is calibrated anew.
  */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cacheFolder } from '../params/cache-folder.ts'
 import { replaceFile } from '../params/replace-file.ts'
 import { answered, closeFile } from '../params/waiting.ts'
+import { packageVersion } from '../version.ts'
 import { composeKernel } from '../webgpu/kernel.ts'
 import { multiexpKernels } from '../webgpu/msm/multiexp.ts'
 import type { AdapterInfo } from '../webgpu/open-gpu.ts'
@@ -42,7 +42,7 @@ const LIMIT_MS = 1_000
 
 /** Of the adapter as its driver names it, with this version and the kernels as they are composed now. */
 export function calibrationKey({ name, vendor, architecture, driver }: AdapterInfo): CalibrationKey {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  const version = packageVersion()
   const kernels = createHash('sha256')
   for (const kernel of multiexpKernels('g1')) kernels.update(composeKernel(kernel))
   return { adapter: name, vendor, architecture, driver, version, kernels: kernels.digest('hex') }

@@ -3,19 +3,19 @@
  * guess that is wrong costs a quarter of a second.
  */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cacheFolder } from '../params/cache-folder.ts'
 import { replaceFile } from '../params/replace-file.ts'
 import { answered } from '../params/waiting.ts'
+import { packageVersion } from '../version.ts'
 
 /** It saves less than that. */
 const LIMIT_MS = 200
 
 /** @throws the system's error if there is no home */
 function markerOf(adapter: string): string {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  const version = packageVersion()
   const digest = createHash('sha256')
     .update(JSON.stringify([adapter, version]))
     .digest('hex')
