@@ -1,8 +1,8 @@
 /** Options of the engine: their types, defaults and checks. Sizes are …Bytes, times …Ms. */
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { asError, InvalidOptionsError, ProverError } from './errors.ts'
 import { guardedLogger, type Logger, silentLogger } from './logger.ts'
+import { auto, choice, flag, integer, orDefault, reading, refuse, section } from './option-values.ts'
 
 export interface MemoryOptions {
   /** @default 'auto': the smaller of cgroup limit and system RAM, less `safetyMarginBytes` */
@@ -298,69 +298,6 @@ export function resolveSignal(options: AbortOptions | undefined): AbortSignal | 
     if (signal === undefined || signal instanceof AbortSignal) return signal
     return refuse('signal', 'an AbortSignal', signal)
   })
-}
-
-/**
- * Options are the caller's objects: to read a field may run a getter or a proxy's trap, and that may throw anything.
- */
-function reading<T>(read: () => T): T {
-  try {
-    return read()
-  } catch (cause) {
-    if (ProverError.is(cause)) throw cause
-    throw new InvalidOptionsError(`the options can't be read: ${asError(cause).message}`, {
-      details: { field: 'options' },
-      cause,
-    })
-  }
-}
-
-function refuse(field: string, expected: string, value: unknown): never {
-  const received = describe(value)
-  throw new InvalidOptionsError(`option ${field}: expected ${expected}, got ${received}`, {
-    details: { field, expected, received },
-  })
-}
-
-function describe(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
-  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object'
-  return typeof value === 'function' ? 'a function' : String(value)
-}
-
-/** A misspelt option would be ignored without a word, so unknown names are refused. */
-function section(value: unknown, name: string, known: readonly string[]): Record<string, unknown> {
-  const field = name === '' ? 'options' : name
-  if (value === undefined) return {}
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) refuse(field, 'an object', value)
-  for (const key of Object.keys(value)) {
-    if (!known.includes(key)) refuse(name === '' ? key : `${name}.${key}`, `one of ${known.join(', ')}`, key)
-  }
-  return value as Record<string, unknown>
-}
-
-const orDefault = (value: unknown, fallback: unknown): unknown => (value === undefined ? fallback : value)
-
-function integer(value: unknown, field: string, least: number, most: number, or = ''): number {
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most) return value
-  const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`
-  return refuse(field, `an integer ${range}${or === '' ? '' : ` ${or}`}`, value)
-}
-
-function auto(value: unknown, field: string, check: (value: unknown, field: string) => number): number | 'auto' {
-  return orDefault(value, 'auto') === 'auto' ? 'auto' : check(value, field)
-}
-
-function flag(value: unknown, field: string, byDefault: boolean): boolean {
-  if (value === undefined) return byDefault
-  return typeof value === 'boolean' ? value : refuse(field, 'true or false', value)
-}
-
-/** The first choice is the default. */
-function choice<const T extends string>(value: unknown, field: string, choices: readonly [T, ...T[]]): T {
-  if (value === undefined) return choices[0]
-  const found = choices.find((candidate) => candidate === value)
-  return found ?? refuse(field, choices.map((c) => `'${c}'`).join(' or '), value)
 }
 
 /**
