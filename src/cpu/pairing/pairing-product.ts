@@ -31,11 +31,14 @@ interface Pair {
 
 const ELEMENTS_OF_PAIR = 7
 
+/** Elements of Fq2 for one step of a Miller loop. */
+type Temporaries = readonly [number, number, number, number, number, number, number, number, number, number]
+
 export class PairingProduct {
   readonly #fq2: Fq2Field
   readonly #fq12: Fq12Field
   readonly #pairs: Pair[] = []
-  readonly #t: readonly number[]
+  readonly #t: Temporaries
   /** Elements of Fq12. */
   readonly #f: readonly number[]
 
@@ -43,7 +46,7 @@ export class PairingProduct {
     this.#fq2 = new Fq2Field(context, arena)
     this.#fq12 = new Fq12Field(this.#fq2)
     const first = this.#fq2.allocate(10)
-    this.#t = Array.from({ length: 10 }, (_, k) => first + k * this.#fq2.bytes)
+    this.#t = Array.from({ length: 10 }, (_, k) => first + k * this.#fq2.bytes) as unknown as Temporaries
     this.#f = Array.from({ length: 6 }, () => this.#fq12.allocate())
   }
 
@@ -110,17 +113,7 @@ export class PairingProduct {
    */
   #double(f: number, { x, y, z, yP, minusXP }: Pair): void {
     const fq2 = this.#fq2
-    const [xy, b, e, h, f3, s, c0, c1, c4] = this.#t as [
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-    ]
+    const [xy, b, e, h, f3, s, c0, c1, c4] = this.#t
     fq2.mul(xy, x, y)
     fq2.sqr(b, y)
     fq2.sqr(e, z)
@@ -168,18 +161,7 @@ export class PairingProduct {
    */
   #addQ(f: number, { x, y, z, xQ, yQ, yP, minusXP }: Pair): void {
     const fq2 = this.#fq2
-    const [theta, lambda, d, e, g, h, s, c0, c1, c4] = this.#t as [
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-    ]
+    const [theta, lambda, d, e, g, h, s, c0, c1, c4] = this.#t
     fq2.mul(s, yQ, z)
     fq2.sub(theta, y, s)
     fq2.mul(s, xQ, z)
