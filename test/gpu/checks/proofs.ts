@@ -21,7 +21,7 @@ import { type Check, withDevice, withShards } from '../harness.ts'
 
 /** Bytes that may come back from the device for one proof: sums and counters, never an assignment. */
 const MOST_DOWNLOADED = 1_000_000
-/** The same where bindings are so small that a query takes many sums. */
+/** The same where bindings or memory are so small that a query takes many sums. */
 const MOST_DOWNLOADED_OF_MANY = 10_000_000
 const SMALL_BINDING_BYTES = 2 ** 20
 
@@ -69,7 +69,8 @@ const proof =
         const ms = performance.now() - start
         assert.equal(Buffer.from(bytes).toString('hex'), Buffer.from(recorded.proof).toString('hex'))
         assert.equal(gpu.usedBytes, used, 'every buffer is released')
-        const most = gpu.bindingBytes <= SMALL_BINDING_BYTES ? MOST_DOWNLOADED_OF_MANY : MOST_DOWNLOADED
+        const many = limited || gpu.bindingBytes <= SMALL_BINDING_BYTES
+        const most = many ? MOST_DOWNLOADED_OF_MANY : MOST_DOWNLOADED
         assert(gpu.downloadedBytes - down < most, `${gpu.downloadedBytes - down} bytes came back`)
         console.log(
           `    ${circuitId}: ${ms.toFixed(0)} ms, ${gpu.uploadedBytes - up} bytes up, ${gpu.downloadedBytes - down} down`,
