@@ -27,7 +27,7 @@ const LAYERS = [
   'curve/',
   'field/',
 ]
-const LEAVES = ['errors.ts', 'logger.ts', 'events.ts', 'options.ts', 'option-values.ts', 'version.ts']
+const LEAVES = ['errors.ts', 'logger.ts', 'events.ts', 'options.ts', 'option-values.ts', 'known-names.ts', 'version.ts']
 const PURE = ['circuit/', 'curve/', 'field/']
 
 const quote = (path) => path.replaceAll('.', '\\.')

@@ -18,6 +18,7 @@ import {
   type CloseOptions,
   type EngineOptions,
   type ResolvedOptions,
+  resolveAbortOptions,
   resolveCloseOptions,
   resolveOptions,
   resolveProveOptions,
@@ -148,14 +149,14 @@ export class Engine implements AsyncDisposable {
    * and the memory of one of its partitions reserved, until the engine is closed; and idle GPUs work on nothing in
    * particular for five seconds. Called again when a WinningPoSt is about to be asked for, that is all it does: clocks
    * that idleness has lowered are up when the request comes.
-   * @throws {InvalidOptionsError} no circuit has that name
+   * @throws {InvalidOptionsError} no circuit has that name, or an option is misspelt or of the wrong kind
    * @throws {UnsupportedProofError}, {BudgetExceededError} it can't be proved by this version or on this machine
    * @throws {QueueFullError} the inputs of jobs in hand leave it no room for now
    * @throws {SrsUnavailableError}, {DevelopmentParametersError} its parameters
    * @throws {EngineClosedError}, or `signal.reason` at most 250 ms after the signal aborts
    */
   async preload(circuitId: CircuitId, options: AbortOptions = {}): Promise<void> {
-    const signal = resolveSignal(options)
+    const signal = resolveAbortOptions(options)
     if (!isCircuitId(circuitId)) {
       const received = asError(circuitId).message
       throw new InvalidOptionsError(`circuitId: expected a circuit id such as winning-32g, got ${received}`, {

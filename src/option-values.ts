@@ -3,6 +3,7 @@
  * {@link InvalidOptionsError} names the option, what it takes and what it got.
  */
 import { asError, InvalidOptionsError, ProverError } from './errors.ts'
+import { nearestName } from './known-names.ts'
 
 /**
  * Options are the caller's objects: to read a field may run a getter or a proxy's trap, and that may throw anything.
@@ -19,10 +20,16 @@ export function reading<T>(read: () => T): T {
   }
 }
 
-/** Refuses an option. `field` is its path, `expected` what it takes. @throws {InvalidOptionsError} always */
-export function refuse(field: string, expected: string, value: unknown): never {
+/**
+ * Refuses an option.
+ * @param field its path
+ * @param expected what it takes
+ * @param hint appended to the message
+ * @throws {InvalidOptionsError} always
+ */
+export function refuse(field: string, expected: string, value: unknown, hint = ''): never {
   const received = describe(value)
-  throw new InvalidOptionsError(`option ${field}: expected ${expected}, got ${received}`, {
+  throw new InvalidOptionsError(`option ${field}: expected ${expected}, got ${received}${hint}`, {
     details: { field, expected, received },
   })
 }
@@ -39,7 +46,10 @@ export function section(value: unknown, name: string, known: readonly string[]):
   if (value === undefined) return {}
   if (typeof value !== 'object' || value === null || Array.isArray(value)) refuse(field, 'an object', value)
   for (const key of Object.keys(value)) {
-    if (!known.includes(key)) refuse(name === '' ? key : `${name}.${key}`, `one of ${known.join(', ')}`, key)
+    if (known.includes(key)) continue
+    const meant = nearestName(key, known)
+    const hint = meant === undefined ? '' : `; did you mean ${meant}?`
+    refuse(name === '' ? key : `${name}.${key}`, `one of ${known.join(', ')}`, key, hint)
   }
   return value as Record<string, unknown>
 }

@@ -285,6 +285,17 @@ export function resolveProveOptions<T>(options: AbortOptions & { readonly onProg
 }
 
 /**
+ * Options of a call that takes nothing but a signal, checked.
+ * @throws {InvalidOptionsError}
+ */
+export function resolveAbortOptions(options: AbortOptions): AbortSignal | undefined {
+  return reading(() => {
+    section(options, '', ['signal'])
+    return resolveSignal(options)
+  })
+}
+
+/**
  * An `AbortSignal` or nothing: checked once at the door, since a wrong one would only be noticed when it is needed.
  * @throws {InvalidOptionsError} the options are no object, or the signal is none
  */

@@ -104,7 +104,7 @@ export interface WinningPostRequest extends ProofRequestBase {
   readonly vanillaProofs: readonly Uint8Array[]
 }
 
-/** What `prove` takes. */
+/** What `prove` takes. A field that the kind does not have is refused, since it may be a misspelt one. */
 export type ProofRequest = PorepC2Request | SnapUpdateRequest | WindowPostRequest | WinningPostRequest
 
 /** The public data of a request, without vanilla proofs: enough to verify. */

@@ -14,6 +14,7 @@ import type { CircuitId, ProofKind } from '../circuit/circuit-id.ts'
 import { asError, InvalidRequestError, ProverError } from '../errors.ts'
 import { postGeometry } from '../synthesis/post-geometry.ts'
 import { checkArray, checkObject, checkScalar, checkU64, invalidField } from './fields.ts'
+import { refuseUnknownFields } from './known-fields.ts'
 import { type CommonFields, type ValidatedPorepRequest, validatePorep } from './porep/validate-porep.ts'
 import {
   type PorepC2Request,
@@ -96,6 +97,7 @@ export function* validationSteps(request: unknown): Steps<ValidatedRequest> {
 function* validated(request: unknown): Steps<ValidatedRequest> {
   const fields = checkObject(request, 'request')
   const kind = checkKind(fields.kind)
+  refuseUnknownFields(fields, kind)
   if (kind === 'porep-c2') return validatePorep(fields, () => commonFields(fields, kind))
   if (kind === 'snap-update') return validateSnap(fields, () => commonFields(fields, kind))
   const registered = registeredPostProof(fields.registeredProof, kind)

@@ -3,9 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { InvalidRequestError } from '../../src/errors.ts'
 import { validateRequest } from '../../src/request/validate.ts'
 import { proverErrorOf } from '../support/expect-error.ts'
-import { window3Request, windowRequest, winning32Request, winningRequest } from '../support/fixtures.ts'
+import { snapRequest, window3Request, windowRequest, winning32Request, winningRequest } from '../support/fixtures.ts'
 
 const refused = (request: unknown) => proverErrorOf(() => validateRequest(request))
+
+const WINNING_FIELDS =
+  'kind | registeredProof | requestId | deadline | minerId | priority | sectors | randomness | vanillaProofs'
 
 /** `bytes` with one of them changed. */
 function withByte(bytes: Uint8Array, at: number, value: number): Uint8Array {
@@ -75,6 +78,44 @@ describe('a request of the wrong form', () => {
     expect(error.retryable).toBe(false)
     expect(error.details).toMatchObject({ field, expected })
     expect(error.message).toContain(field)
+  })
+})
+
+describe('a field that no request of the kind has', () => {
+  // [what, request, field, the known name or all of them]
+  it.each<[string, object, string, string]>([
+    ['a misspelt deadline', { ...windowRequest(), dedline: new Date() }, 'dedline', 'deadline'],
+    ['letters in another order', { ...winningRequest(), prioirty: 'low' }, 'prioirty', 'priority'],
+    ['another case', { ...windowRequest(), requestID: 'a' }, 'requestID', 'requestId'],
+    ['underscores, as Rust has them', { ...snapRequest(), comm_r_old: new Uint8Array(32) }, 'comm_r_old', 'commROld'],
+    ['one of another kind', { ...winningRequest(), commD: new Uint8Array(32) }, 'commD', WINNING_FIELDS],
+    ['a prototype’s', { ...winningRequest(), toString: () => '' }, 'toString', WINNING_FIELDS],
+    [
+      'a name of any length',
+      { ...winningRequest(), ['deadline'.repeat(50_000)]: 1 },
+      'deadline'.repeat(50_000),
+      WINNING_FIELDS,
+    ],
+  ])('is refused, with the one that is meant: %s', async (_, request, field, expected) => {
+    const error = await refused(request)
+    expect(error).toBeInstanceOf(InvalidRequestError)
+    expect(error.details).toEqual({ field, expected, received: field })
+    expect(error.message).toContain(expected.replaceAll(' | ', ', '))
+    expect(error.message.length).toBeLessThan(400)
+  })
+
+  it('says so before a field that is missed for it', async () => {
+    const { minerId, ...rest } = windowRequest()
+    expect((await refused({ ...rest, minerID: minerId })).details).toMatchObject({
+      field: 'minerID',
+      expected: 'minerId',
+    })
+  })
+
+  it('counts as absent where it is undefined, and is let pass in what a chain’s API gave', () => {
+    const request = windowRequest()
+    const sectors = request.sectors?.map((sector) => ({ ...sector, sealProof: 'StackedDrg2KiBV1_1' })) ?? []
+    expect(validateRequest({ ...request, commD: undefined, sectors } as object).kind).toBe('window-post')
   })
 })
 

@@ -4,6 +4,7 @@ import { InvalidOptionsError } from '../../src/errors.ts'
 import type { Logger } from '../../src/logger.ts'
 import {
   type EngineOptions,
+  resolveAbortOptions,
   resolveCloseOptions,
   resolveOptions,
   resolveProveOptions,
@@ -88,6 +89,21 @@ describe('refusals name the option, what was expected and what came', () => {
     expect(error.details).toMatchObject({ field, received })
     expect(error.details.expected).toBeTruthy()
     expect(error.message).toContain(field)
+  })
+
+  test('a misspelt option gets the name that is meant, if one is near', () => {
+    expect(refusal({ paramterCache: '/x' }).message).toMatch(/; did you mean parameterCache\?$/)
+    expect(refusal({ memory: { total_bytes: 1 } }).message).toMatch(/; did you mean totalBytes\?$/)
+    expect(refusal({ memory: { total: 1 } }).message).not.toContain('did you mean')
+  })
+
+  test('options of preload', () => {
+    const { signal } = new AbortController()
+    expect(resolveAbortOptions({ signal })).toBe(signal)
+    expect(resolveAbortOptions({})).toBeUndefined()
+    for (const wrong of [{ sginal: signal }, { signal: 5 }, signal, null]) {
+      expect(() => resolveAbortOptions(wrong as never)).toThrow(InvalidOptionsError)
+    }
   })
 
   test('options of prove', () => {
