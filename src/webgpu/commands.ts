@@ -5,6 +5,7 @@
 import { GpuOutOfMemoryError, GpuValidationError } from '../errors.ts'
 import { type BindGroups, type BufferRange, PARAMS_STRIDE } from './bind-groups.ts'
 import type { CompiledKernel, Kernel } from './kernel.ts'
+import type { LeavingMemory } from './leaving-memory.ts'
 import type { AdapterInfo } from './open-gpu.ts'
 import { noteSubmission } from './quiet-polling.ts'
 
@@ -23,6 +24,7 @@ export interface CommandTarget {
   releaseUniform(buffer: GPUBuffer): void
   /** Settles as the promise does, or rejects once the device is lost. */
   guard<T>(promise: Promise<T>): Promise<T>
+  readonly leaving: Pick<LeavingMemory, 'submitted'>
   readonly onUnit: ((label: string, ms: number) => void) | undefined
   /** `performance.now()` when the last unit was done. */
   lastUnitEnd: number
@@ -138,12 +140,14 @@ export class Commands {
     }
     pass?.end()
     device.queue.submit([encoder.finish()])
+    const done = this.#gpu.leaving.submitted()
     noteSubmission()
     // Awaited together, so that none rejects unseen when the device is lost.
     const start = performance.now()
     const [memory, validation] = await this.#gpu.guard(
       Promise.all([device.popErrorScope(), device.popErrorScope(), device.queue.onSubmittedWorkDone()]),
     )
+    done()
     this.#gpu.releaseUniform(uniform)
     const now = performance.now()
     const ms = now - Math.max(start, this.#gpu.lastUnitEnd)

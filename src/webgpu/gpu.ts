@@ -2,11 +2,13 @@
  * One opened device: buffers that are counted and reused, pipelines compiled once, commands that are waited for. Every
  * wait is raced against the loss of the device and every failure leaves as a typed error.
  */
-import { GpuDeviceLostError, GpuOutOfMemoryError, GpuValidationError } from '../errors.ts'
+import { GpuDeviceLostError, GpuOutOfMemoryError } from '../errors.ts'
 import { BindGroups } from './bind-groups.ts'
 import { Commands, type CommandTarget } from './commands.ts'
+import { CompiledKernels, type CompileTarget } from './compiled-kernels.ts'
 import { type BufferKind, IdleBuffers } from './idle-buffers.ts'
-import { type CompiledKernel, composeKernel, type Kernel, WORKGROUP_SIZE } from './kernel.ts'
+import type { CompiledKernel, Kernel } from './kernel.ts'
+import { LeavingMemory } from './leaving-memory.ts'
 import { type AdapterInfo, MAP, type OpenedGpu, type OpenGpuOptions, openGpu, USAGE } from './open-gpu.ts'
 import { noteSubmission } from './quiet-polling.ts'
 import { STAGING_BYTES, StagingRing, type StagingTarget } from './staging.ts'
@@ -29,13 +31,19 @@ export const allocationBytes = (bytes: number): number => {
 
 const LEAST_SMALL_BYTES = 4096
 
+/**
+ * Share of the memory to count on that may be on its way back to the driver beside what is allocated: without it, every
+ * buffer that takes another's place would wait for all work in flight.
+ */
+const LEAVING_SHARE = 1 / 16
+
 interface GpuMemoryOption {
   /** Device memory that may be allocated. @default what the driver gives */
   readonly memoryBytes?: number | undefined
 }
 
 /** A device with its buffers, kernels and queue. */
-export class Gpu implements CommandTarget, StagingTarget {
+export class Gpu implements CommandTarget, CompileTarget, StagingTarget {
   readonly device: GPUDevice
   readonly info: AdapterInfo
   readonly limits: GPUSupportedLimits
@@ -71,13 +79,12 @@ export class Gpu implements CommandTarget, StagingTarget {
   readonly #lostSignal: Promise<never>
   /** Device memory that may be allocated. */
   readonly memoryBytes: number
+  /** Buffers that are no more, and count as memory for a while. */
+  readonly leaving: LeavingMemory = new LeavingMemory()
   /** Buffers for reuse. */
   readonly #idle = new IdleBuffers()
   #tuning: Tuning = DEFAULT_TUNING
-  readonly #compiled = new Map<string, Promise<CompiledKernel>>()
-  readonly #ready = new Map<string, CompiledKernel>()
-  /** Compilations in flight. */
-  readonly #compiling = new Set<Promise<unknown>>()
+  readonly #kernels = new CompiledKernels(this)
 
   private constructor(
     opened: OpenedGpu,
@@ -131,70 +138,13 @@ export class Gpu implements CommandTarget, StagingTarget {
 
   /** Compiles kernels (once each, in parallel), so that {@link Commands.dispatch} finds them. */
   async prepare(kernels: readonly Kernel[]): Promise<void> {
-    await Promise.all(kernels.map((kernel) => this.#compile(kernel)))
+    if (this.#closed) throw this.#lostError('The device was closed.')
+    await this.#kernels.prepare(kernels, this.#tuning.workgroupSize)
   }
 
+  /** A kernel that {@link prepare} has compiled. */
   compiled(kernel: Kernel): CompiledKernel {
-    const compiled = this.#ready.get(kernelKey(kernel, this.#tuning))
-    if (compiled === undefined) throw new Error(`Kernel ${kernel.name} was not prepared.`)
-    return compiled
-  }
-
-  #compile(kernel: Kernel): Promise<CompiledKernel> {
-    if (this.#closed) return Promise.reject(this.#lostError('The device was closed.'))
-    const workgroupSize = kernel.tuned === true ? this.#tuning.workgroupSize : WORKGROUP_SIZE
-    const key = kernelKey(kernel, this.#tuning)
-    let promise = this.#compiled.get(key)
-    if (promise === undefined) {
-      promise = this.guard(this.#compileNow(kernel, workgroupSize)).then((compiled) => {
-        this.#ready.set(key, compiled)
-        return compiled
-      })
-      promise.catch(() => this.#compiled.delete(key))
-      this.#compiled.set(key, promise)
-    }
-    return promise
-  }
-
-  async #compileNow(kernel: Kernel, workgroupSize: number): Promise<CompiledKernel> {
-    const layout = this.device.createBindGroupLayout({
-      label: kernel.name,
-      entries: kernel.bindings.map((binding, index) => ({
-        binding: index,
-        visibility: 4,
-        buffer:
-          binding === 'uniform'
-            ? { type: 'uniform', hasDynamicOffset: true }
-            : { type: binding === 'read' ? 'read-only-storage' : 'storage' },
-      })),
-    })
-    // Faults of the source are told by getCompilationInfo below; the scope only keeps them from the console.
-    this.device.pushErrorScope('validation')
-    const module = this.device.createShaderModule({ label: kernel.name, code: composeKernel(kernel) })
-    this.device.popErrorScope().catch(() => {})
-    const compiling = this.device.createComputePipelineAsync({
-      label: kernel.name,
-      layout: this.device.createPipelineLayout({ label: kernel.name, bindGroupLayouts: [layout] }),
-      compute: {
-        module,
-        entryPoint: kernel.entry,
-        constants: kernel.tuned === true ? { workgroup_size: workgroupSize } : {},
-      },
-    })
-    this.#compiling.add(compiling)
-    try {
-      return { kernel, workgroupSize, pipeline: await compiling, layout }
-    } catch (error) {
-      if (this.#lost !== undefined) throw this.#lost
-      const { messages } = await module.getCompilationInfo()
-      const first = messages.find((message) => message.type === 'error')
-      const reason = first === undefined ? (error as Error).message : `line ${first.lineNum}: ${first.message}`
-      throw new GpuValidationError(`Kernel ${kernel.name} was refused: ${reason}`, {
-        details: { device: this.info.name },
-      })
-    } finally {
-      this.#compiling.delete(compiling)
-    }
+    return this.#kernels.of(kernel, this.#tuning.workgroupSize)
   }
 
   /**
@@ -220,6 +170,8 @@ export class Gpu implements CommandTarget, StagingTarget {
   async create(descriptor: GPUBufferDescriptor): Promise<GPUBuffer> {
     this.#count(descriptor)
     try {
+      const leaving = this.leaving.bytes
+      if (leaving > 0 && this.allocatedBytes + leaving > (1 + LEAVING_SHARE) * this.plannedBytes) await this.returned()
       const buffer = await this.#tryCreate(descriptor)
       if (buffer !== undefined) return buffer
       this.trim()
@@ -266,6 +218,7 @@ export class Gpu implements CommandTarget, StagingTarget {
   /** Ends a buffer that {@link create} made. */
   destroy(buffer: GPUBuffer): void {
     this.allocatedBytes -= buffer.size
+    this.leaving.destroyed(buffer.size)
     buffer.destroy()
   }
 
@@ -331,7 +284,9 @@ export class Gpu implements CommandTarget, StagingTarget {
    */
   async returned(): Promise<void> {
     this.device.queue.submit([this.device.createCommandEncoder({ label: 'nothing' }).finish()])
+    const done = this.leaving.submitted()
     await this.guard(this.device.queue.onSubmittedWorkDone())
+    done()
   }
 
   /** Memory to count on: what may be allocated, as far as it is there. */
@@ -402,7 +357,7 @@ export class Gpu implements CommandTarget, StagingTarget {
     if (this.#closed) return
     this.#closed = true
     // What a compiler's thread or the file system still writes to must not go first.
-    await Promise.allSettled([...this.#compiling, this.staging.idle()])
+    await Promise.all([this.#kernels.idle(), this.staging.idle()])
     this.trim()
     this.device.destroy()
     await this.device.lost
@@ -414,6 +369,3 @@ export class Gpu implements CommandTarget, StagingTarget {
     return this.#instance !== undefined && this.#lost === undefined && !this.#closed
   }
 }
-
-const kernelKey = ({ name, tuned }: Kernel, { workgroupSize }: Tuning): string =>
-  tuned === true ? `${name}, workgroups of ${workgroupSize}` : name

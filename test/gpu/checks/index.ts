@@ -4,6 +4,7 @@ import { batchAffineChecks } from './batch-affine.ts'
 import { fieldChecks } from './field.ts'
 import { inversionChecks } from './inversion.ts'
 import { jointSumChecks } from './joint-sums.ts'
+import { memoryChecks } from './memory.ts'
 import { multiexpChecks } from './multiexp.ts'
 import { nttChecks } from './ntt.ts'
 import { pointChecks } from './points.ts'
@@ -14,6 +15,7 @@ import { urgentChecks } from './urgent.ts'
 
 /** Every check of a kernel, by name. */
 export const checks: Readonly<Record<string, Check>> = {
+  ...memoryChecks,
   ...fieldChecks,
   ...inversionChecks,
   ...batchAffineChecks,
