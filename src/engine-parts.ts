@@ -2,6 +2,7 @@
  * What an engine is made of: its budget, its queue, its threads and devices, put together once and taken apart again.
  * What is done with them, request by request, is in `engine.ts`.
  */
+import { SMALLEST_CIRCUIT } from './budget/circuit-sizes.ts'
 import { Circuits } from './budget/circuits.ts'
 import { totalMemory } from './budget/detect-memory.ts'
 import { Inputs } from './budget/inputs.ts'
@@ -9,6 +10,7 @@ import { MemoryBudget } from './budget/memory-budget.ts'
 import { GpuPool } from './device/gpu-pool.ts'
 import { type DevicePlan, planDevices } from './device/open-devices.ts'
 import { STALL_MS } from './device/stall-watch.ts'
+import { BudgetExceededError, InvalidOptionsError } from './errors.ts'
 import { GuardedEmitter } from './events.ts'
 import type { Logger } from './logger.ts'
 import type { ResolvedOptions } from './options.ts'
@@ -138,7 +140,10 @@ export class EngineParts {
     })
   }
 
-  /** Opens the devices; closes what was open if none can be. */
+  /**
+   * Opens the devices; closes what was open if none can be, or if nothing can be proved on them.
+   * @throws {InvalidOptionsError} `memory` or `gpu.memoryBytes` leaves no room for the smallest circuit
+   */
   async start(signal: AbortSignal | undefined): Promise<void> {
     const { slots, standIn } = this.plan
     const looked = this.present.look()
@@ -156,8 +161,9 @@ export class EngineParts {
         },
         { signal, standIn, now: () => this.modules.clock.now() },
       )
+      this.#refuseHopelessBudget()
     } catch (error) {
-      await this.synthesizer.close()
+      await this.close()
       throw error
     }
     const devices = this.#pool.devices.map(({ name }) => name)
@@ -167,6 +173,17 @@ export class EngineParts {
     const { fallback } = this.plan
     if (fallback !== undefined) this.logger.warn({ err: fallback }, 'using the CPU device instead')
     void this.#tellOfParameters()
+  }
+
+  /** Known only now: what a partition takes of the host depends on the device. */
+  #refuseHopelessBudget(): void {
+    const cause = this.circuits.placement.refusal(SMALLEST_CIRCUIT)
+    if (!(cause instanceof BudgetExceededError)) return
+    const { details } = cause
+    throw new InvalidOptionsError(`option ${details.field}: nothing can be proved: ${cause.message}`, {
+      details,
+      cause,
+    })
   }
 
   /** Which folder is read, and what lies there that no circuit of this version needs. */

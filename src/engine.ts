@@ -100,7 +100,7 @@ export class Engine implements AsyncDisposable {
 
   /**
    * Checks the options, starts the devices, and resolves once one is ready.
-   * @throws {InvalidOptionsError}
+   * @throws {InvalidOptionsError}, also where the budget has no room for a proof on these devices
    * @throws {GpuUnavailableError} no device can be opened
    * @throws `signal.reason`
    */

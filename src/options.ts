@@ -5,7 +5,11 @@ import { guardedLogger, type Logger, silentLogger } from './logger.ts'
 import { auto, choice, flag, integer, orDefault, reading, refuse, section } from './option-values.ts'
 
 export interface MemoryOptions {
-  /** @default 'auto': the smaller of cgroup limit and system RAM, less `safetyMarginBytes` */
+  /**
+   * The whole budget. Less than the smallest circuit takes is refused: 134 MiB where GPUs prove, 51 on the CPU and 9 a
+   * thread beyond the first.
+   * @default 'auto': the smaller of cgroup limit and system RAM, less `safetyMarginBytes`
+   */
   totalBytes?: number | 'auto' | undefined
   /** @default the smaller of 5 GiB and a quarter of the machine */
   safetyMarginBytes?: number | undefined

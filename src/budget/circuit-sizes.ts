@@ -49,6 +49,9 @@ const ROWS: Readonly<Partial<Record<CircuitId, Row>>> = {
   'snap-64g': [85_006_101, 5, 84_931_220, 83_908_390, 14_242, 84_682_725, 22_012_683],
 }
 
+/** What can't be proved for want of this one's memory leaves no room for any other. */
+export const SMALLEST_CIRCUIT: CircuitId = 'wpost-2k'
+
 /** A circuit's size; absent if this version has no such circuit. */
 export function circuitSize(circuitId: CircuitId): CircuitSize | undefined {
   const row = Object.hasOwn(ROWS, circuitId) ? ROWS[circuitId] : undefined

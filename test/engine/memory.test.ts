@@ -1,16 +1,20 @@
 /** What a partition holds of the budget from phase to phase, on fake devices. */
 import { describe, expect, test } from 'vitest'
-import { circuitSize } from '../../src/budget/circuit-sizes.ts'
+import { type CircuitSize, circuitSize, SMALLEST_CIRCUIT } from '../../src/budget/circuit-sizes.ts'
 import { type CircuitEstimate, estimateCircuit, partitionBytes } from '../../src/budget/estimates.ts'
-import type { CircuitId } from '../../src/circuit/circuit-id.ts'
+import { CIRCUIT_FAMILIES, type CircuitId, circuitIdOf, SECTOR_SIZE_TAGS } from '../../src/circuit/circuit-id.ts'
 import type { Engine } from '../../src/engine.ts'
-import { GpuDeviceLostError } from '../../src/errors.ts'
+import { GpuDeviceLostError, InvalidOptionsError } from '../../src/errors.ts'
 import { keptBytes } from '../../src/request/partitions.ts'
 import { validateRequest } from '../../src/request/validate.ts'
+import { leastGpuBytes } from '../../src/webgpu/working-set.ts'
+import { bytesFor, needFor } from '../support/budget.ts'
+import { proverErrorOf } from '../support/expect-error.ts'
 import { delay, FakeMachine, recordEvents } from '../support/fake-device.ts'
 import { windowRequest } from '../support/fixtures.ts'
 
 const TOTAL_BYTES = 2 ** 32
+const CIRCUITS = CIRCUIT_FAMILIES.flatMap((family) => SECTOR_SIZE_TAGS.map((size) => circuitIdOf(family, size)))
 
 /** As the engine counts on a fake GPU, or on a fake CPU device of two threads. */
 function estimateOn(device: 'cpu' | 'webgpu', circuitId: CircuitId): CircuitEstimate {
@@ -26,6 +30,46 @@ function workingBytes(engine: Engine, { residentBytes }: CircuitEstimate): numbe
 }
 
 const inputBytes = keptBytes(validateRequest(windowRequest()))
+
+describe('a budget in which nothing can be proved', () => {
+  test.each(['cpu', 'webgpu'] as const)(
+    'is refused with the bytes that the smallest circuit takes: %s',
+    async (kind) => {
+      const least = needFor('wpost-2k', 2, kind)
+      const machine = new FakeMachine({ kind, devices: 2 })
+      for (const totalBytes of [1000, least - 1]) {
+        const error = await proverErrorOf(() => machine.engine({ memory: { totalBytes }, cpu: { threads: 2 } }))
+        expect(error).toBeInstanceOf(InvalidOptionsError)
+        expect(error.details).toEqual({
+          field: 'memory.totalBytes',
+          expected: `at least ${least}`,
+          received: String(totalBytes),
+        })
+        expect(error.message).toContain(`needs ${least} bytes`)
+      }
+      expect(machine.open).toBe(0)
+      const engine = await machine.engine({
+        memory: { totalBytes: bytesFor('wpost-2k', 2, kind) },
+        cpu: { threads: 2 },
+      })
+      expect((await engine.prove(windowRequest())).proof).toHaveLength(192)
+      await engine.close()
+    },
+  )
+
+  test('is known from one circuit: no other takes less, on any device', () => {
+    for (const device of ['cpu', 'webgpu'] as const) {
+      for (const threads of [1, 8, 256]) {
+        const needs = CIRCUITS.map((circuitId) => needFor(circuitId, threads, device))
+        expect(Math.min(...needs)).toBe(needFor(SMALLEST_CIRCUIT, threads, device))
+      }
+    }
+    for (const bindingBytes of [2 ** 27, 2 ** 31]) {
+      const least = CIRCUITS.map((circuitId) => leastGpuBytes(circuitSize(circuitId) as CircuitSize, bindingBytes))
+      expect(Math.min(...least)).toBe(leastGpuBytes(circuitSize(SMALLEST_CIRCUIT) as CircuitSize, bindingBytes))
+    }
+  })
+})
 
 describe('a partition gives its memory back', () => {
   test.each(['cpu', 'webgpu'] as const)('part by part, each when it is freed, and nothing before: %s', async (kind) => {
