@@ -195,6 +195,7 @@ export class EngineParts {
 
   /** Frees everything, whatever fails on the way. @returns what could not be freed */
   async close(): Promise<unknown[]> {
+    this.present.close()
     const ends = await Promise.allSettled([this.synthesizer.close(), this.circuits.close()])
     ends.push(...(await Promise.allSettled([this.#pool?.close()])))
     return ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []))

@@ -1,12 +1,10 @@
 /** Whether the files of circuits are there: for a list of what a machine can prove, which must not wait. */
-import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { CIRCUIT_FAMILIES, type CircuitId, circuitIdOf, SECTOR_SIZE_TAGS } from '../circuit/circuit-id.ts'
+import type { CircuitId } from '../circuit/circuit-id.ts'
 import { developmentFileNames, publishedParameters } from '../params/published.ts'
 import { answered } from '../params/waiting.ts'
-
-/** Which parameters of a circuit a folder has; `unknown` if it does not answer. */
-export type FoundParameters = 'published' | 'development' | 'missing' | 'unknown'
+import { type FoundParameters, lookForParameters } from './look-for-parameters.ts'
+import { lookFromOutside } from './look-from-outside.ts'
 
 /** A disk answers within milliseconds; a file server that is gone never. */
 const LOOK_LIMIT_MS = 2_000
@@ -15,9 +13,13 @@ const LOOK_LIMIT_MS = 2_000
 export class ParametersPresent {
   readonly #directory: string
   readonly #made: boolean
+  readonly #closing = new AbortController()
   #found: ReadonlyMap<CircuitId, FoundParameters> = new Map()
   /** One at a time: on a folder that does not answer each holds one of the threads that Node has for files. */
   #looking: Promise<void> | undefined
+  /** It took too long, and may do so for good, even if the folder is mounted anew: from then on a process looks. */
+  #silent = false
+  #outside: Promise<void> | undefined
 
   /** @param made devices make the parameters of every circuit, and files are not looked for */
   constructor(directory: string, made = false) {
@@ -27,13 +29,36 @@ export class ParametersPresent {
 
   /** Looks anew. Resolves when that is done, or takes too long; never rejects. */
   async look(): Promise<void> {
-    if (this.#made) return
+    if (this.#made || this.#closing.signal.aborted) return
+    if (this.#silent) {
+      this.#outside ??= this.#lookFromOutside().finally(() => {
+        this.#outside = undefined
+      })
+      return await this.#outside
+    }
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined
+      this.#silent = false
     })
     await answered(this.#directory, this.#looking, { limitMs: LOOK_LIMIT_MS }).catch(() => {
+      this.#silent = true
       this.#found = new Map()
     })
+  }
+
+  async #look(): Promise<void> {
+    this.#found = await lookForParameters(this.#directory)
+  }
+
+  async #lookFromOutside(): Promise<void> {
+    const found = await lookFromOutside(this.#directory, this.#closing.signal)
+    // It may have answered this process in the meantime.
+    if (this.#silent) this.#found = found ?? new Map()
+  }
+
+  /** Ends a process that looks. */
+  close(): void {
+    this.#closing.abort()
   }
 
   found(circuitId: CircuitId): FoundParameters {
@@ -54,27 +79,6 @@ export class ParametersPresent {
         return `no parameters: no file ${path(publishedParameters(circuitId).paramsFile)}`
       case 'unknown':
         return `no parameters: the folder ${this.#directory} does not answer`
-    }
-  }
-
-  async #look(): Promise<void> {
-    const found = new Map<CircuitId, FoundParameters>()
-    for (const family of CIRCUIT_FAMILIES) {
-      for (const size of SECTOR_SIZE_TAGS) {
-        const circuitId = circuitIdOf(family, size)
-        if (await this.#has(publishedParameters(circuitId).paramsFile)) found.set(circuitId, 'published')
-        else if (await this.#has(developmentFileNames(circuitId).paramsFile)) found.set(circuitId, 'development')
-        else found.set(circuitId, 'missing')
-      }
-    }
-    this.#found = found
-  }
-
-  async #has(file: string): Promise<boolean> {
-    try {
-      return (await stat(join(this.#directory, file))).isFile()
-    } catch {
-      return false
     }
   }
 }

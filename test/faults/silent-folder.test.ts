@@ -1,29 +1,54 @@
 /**
  * A folder of parameters on a file server that is gone: it is looked for, and no call ever returns. On a fake clock.
  */
-import { rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import type { ChildProcess } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { beforeEach, expect, test, vi } from 'vitest'
 import type { Engine } from '../../src/engine.ts'
 import { SrsUnavailableError } from '../../src/errors.ts'
 import { ANSWER_LIMIT_MS } from '../../src/params/waiting.ts'
 import { locateParameters } from '../../src/srs/locate-parameters.ts'
+import { lookFromOutside } from '../../src/srs/look-from-outside.ts'
 import { unknownParameterFiles } from '../../src/srs/parameter-folder.ts'
+import { ParametersPresent } from '../../src/srs/parameters-present.ts'
 import { FakeMachine } from '../support/fake-device.ts'
-import { outcome, useFakeTime, value } from '../support/fake-time.ts'
+import { outcome, until, useFakeTime, value } from '../support/fake-time.ts'
 import { windowRequest } from '../support/fixtures.ts'
 import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
 
 vi.mock('node:fs/promises', async (original) => {
   const fs = await original<typeof import('node:fs/promises')>()
-  const gone = (path: unknown): boolean => String(path).startsWith('/gone')
+  const gone = (path: unknown): boolean => /^\/gone|silent-here/.test(String(path))
   const silent = (): Promise<never> => new Promise(() => {})
   const stat = (path: never, ...rest: never[]) => (gone(path) ? silent() : fs.stat(path, ...rest))
   const readdir = (path: never, ...rest: never[]) => (gone(path) ? silent() : fs.readdir(path, ...rest))
   return { ...fs, default: fs, stat, readdir }
 })
 
+/** Processes that were started. */
+const children: ChildProcess[] = vi.hoisted(() => [])
+vi.mock('node:child_process', async (original) => {
+  const processes = await original<typeof import('node:child_process')>()
+  const fork = (...args: Parameters<typeof processes.fork>): ChildProcess => {
+    const child = processes.fork(...args)
+    children.push(child)
+    return child
+  }
+  return { ...processes, default: processes, fork }
+})
+
 useFakeTime()
+beforeEach(() => {
+  children.length = 0
+})
+
+/** Waits for what happens in its own time. */
+async function met(condition: () => boolean): Promise<void> {
+  const limit = performance.now() + 10_000
+  while (!condition() && performance.now() < limit) await new Promise((resolve) => setImmediate(resolve))
+  expect(condition()).toBe(true)
+}
 
 test('looking for parameters there fails by the name of the file, in time', async () => {
   const from = Date.now()
@@ -50,11 +75,50 @@ test('what can be proved is told at once, and again once it answers', async () =
   // Looked for after this call, for the next.
   expect(of(engine)?.available).toBe(true)
   // Each look is some forty calls of the file system, one after another.
-  const limit = performance.now() + 10_000
-  while (of(engine)?.available && performance.now() < limit) await new Promise((resolve) => setImmediate(resolve))
+  await met(() => of(engine)?.available === false)
   expect(of(engine)).toMatchObject({ available: false, reason: expect.stringContaining('no file') })
   for (const one of [lost, engine]) expect((await outcome(one.close(), 100)).status).toBe('fulfilled')
   removeDirectory(folder)
+})
+
+test('a process of its own looks as long as the first call hangs: the folder may be back for all but that', async () => {
+  const machine = new FakeMachine()
+  const folder = join(temporaryDirectory(), 'silent-here')
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'dev-wpost-2k.params'), '')
+  const engine = await value(machine.engine({ allowDevelopmentParameters: true, parameterCache: folder }))
+  const here = () => engine.capabilities().find(({ circuitId }) => circuitId === 'wpost-2k')
+  expect(here()).toMatchObject({ available: false, reason: `no parameters: the folder ${folder} does not answer` })
+  await met(() => here()?.available === true)
+  rmSync(join(folder, 'dev-wpost-2k.params'))
+  await met(() => here()?.available === false)
+  expect(here()?.reason).toContain('no file')
+  expect((await outcome(engine.close(), 100)).status).toBe('fulfilled')
+  removeDirectory(dirname(folder))
+})
+
+test('that process is ended if it gets no answer either, or when nobody needs it; there is one at a time', async () => {
+  const silent = new URL('../support/silent-child.js', import.meta.url)
+  const limit = lookFromOutside('/gone', new AbortController().signal, silent)
+  await until(() => children.length === 1)
+  expect(await outcome(limit, 100)).toEqual({ status: 'fulfilled', value: undefined })
+  const stop = new AbortController()
+  const stopped = lookFromOutside('/gone', stop.signal, silent)
+  stop.abort()
+  expect(await value(stopped)).toBeUndefined()
+  expect(await value(lookFromOutside('/gone', AbortSignal.abort(), silent))).toBeUndefined()
+  expect(children.map(({ signalCode }) => signalCode)).toEqual(['SIGKILL', 'SIGKILL', 'SIGKILL'])
+  children.length = 0
+
+  const present = new ParametersPresent('/gone')
+  await value(present.look(), 100)
+  const looks = [present.look(), present.look(), present.look()]
+  expect(children).toHaveLength(1)
+  present.close()
+  await value(Promise.all(looks))
+  expect(present.found('wpost-2k')).toBe('unknown')
+  await value(present.look())
+  expect(children.map(({ signalCode }) => signalCode)).toEqual(['SIGKILL'])
 })
 
 test('an engine refuses the job by that name, obeys its abort and its deadline before, and closes', async () => {

@@ -65,6 +65,7 @@ describe('the packed package', () => {
       'dist/index.d.ts',
       'dist/cli/wgzk.js',
       'dist/device/device-worker.js',
+      'dist/srs/look-process.js',
       'dist/webgpu/list-adapters-process.js',
       'wgsl/ntt/round.wgsl',
       'dist/wasm/circuit.wasm',
