@@ -14,6 +14,12 @@ export const ANSWER_LIMIT_MS = 90_000
 /** Closing a file takes no time, unless a call on it hangs. */
 const CLOSE_LIMIT_MS = 200
 
+/**
+ * How long an aborted call is still waited for: one that is answered at all is by then. What a thread is ended in the
+ * middle of opening, nobody closes.
+ */
+const LATE_LIMIT_MS = 50
+
 /** Waits for something that holds nothing and can't be stopped, but no longer than until the signal aborts. */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -29,13 +35,13 @@ export interface AnswerOptions<T> {
   /** @default ANSWER_LIMIT_MS */
   readonly limitMs?: number | undefined
   /** Gets what came when nobody waited for it any more: a handle is to be closed. */
-  readonly late?: ((value: T) => void) | undefined
+  readonly late?: ((value: T) => unknown) | undefined
 }
 
 /**
  * Waits for the answer to one call to the file system.
  * @throws {SrsUnavailableError} none came within the limit
- * @throws `signal.reason` once the signal aborts
+ * @throws `signal.reason` once the signal aborts, and what came late has been given to `late` or does not come soon
  */
 export async function answered<T>(file: string, call: Promise<T>, options: AnswerOptions<T> = {}): Promise<T> {
   const { signal, limitMs = ANSWER_LIMIT_MS, late } = options
@@ -51,7 +57,8 @@ export async function answered<T>(file: string, call: Promise<T>, options: Answe
     const first = Promise.race([call, silent])
     return await (signal === undefined ? first : orAborted(first, signal))
   } catch (error) {
-    call.then(late).catch(() => {})
+    const passed = call.then(late).catch(() => {})
+    if (signal?.aborted && late !== undefined) await noLonger(LATE_LIMIT_MS, passed)
     throw error
   } finally {
     clearTimeout(timer)
@@ -60,10 +67,18 @@ export async function answered<T>(file: string, call: Promise<T>, options: Answe
 
 /** Closes a file, which waits for calls on it, but does not wait for one that hangs. */
 export async function closeFile(handle: FileHandle): Promise<void> {
+  await noLonger(CLOSE_LIMIT_MS, handle.close())
+}
+
+/** Waits for something, but not longer than a time. */
+async function noLonger(limitMs: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, CLOSE_LIMIT_MS)
+    timer = setTimeout(resolve, limitMs)
   })
-  await Promise.race([handle.close(), limit])
-  clearTimeout(timer)
+  try {
+    await Promise.race([work, limit])
+  } finally {
+    clearTimeout(timer)
+  }
 }
