@@ -19,6 +19,12 @@ interface Waiter {
   readonly grant: () => void
 }
 
+interface Held {
+  readonly circuitId: CircuitId
+  /** What would be free if the circuit were given up and opened anew. */
+  readonly spareBytes: number
+}
+
 interface SetAside {
   readonly bytes: number
   inUse: boolean
@@ -30,6 +36,7 @@ export class DeviceMemory {
   readonly #limitBytes: () => number
   readonly #giveIdleUp: (may: (circuitId: CircuitId) => boolean) => Promise<void>
   readonly #setAside = new Map<CircuitId, SetAside>()
+  readonly #held = new Set<Held>()
   readonly #waiters: Waiter[] = []
   #usedBytes = 0
   #batches = 0
@@ -65,10 +72,13 @@ export class DeviceMemory {
 
   /**
    * Counts what a circuit holds, until it is disposed of. It is not waited for: a batch that was admitted asked for it.
+   * @param leastBytes what it holds wherever memory is short
    */
-  hold(bytes: number): Disposable {
+  hold(circuitId: CircuitId, bytes: number, leastBytes: number): Disposable {
+    const held: Held = { circuitId, spareBytes: Math.max(0, bytes - leastBytes) }
+    this.#held.add(held)
     this.#usedBytes += bytes
-    return this.#release(bytes)
+    return this.#release(bytes, () => void this.#held.delete(held))
   }
 
   /** Sets a circuit's working set aside, if there is room for it beside what is given out now. */
@@ -104,19 +114,26 @@ export class DeviceMemory {
       // Circuits of the batches that it waited for may be used by nobody any more.
       if (this.freeBytes < 0) await this.#makeRoom(circuitId, 0, this.#batches - 1)
     }
-    return this.#release(bytes, true)
+    return this.#release(bytes, () => void this.#batches--)
   }
 
   /**
-   * What is preloaded goes only if there is no batch whose end would do, and what the batch itself is about to use only
-   * if other circuits are not enough.
+   * What is preloaded goes only if there is no batch whose end would do. What the batch itself is about to use goes only
+   * if other circuits are not enough and it is: who waits looks again and again, and would load it again for nothing.
    * @param own the batch's circuit
    * @param others batches in hand beside the one that asks
    */
   async #makeRoom(own: CircuitId, bytes: number, others: number): Promise<void> {
     await this.#giveIdleUp((circuitId) => circuitId !== own && !this.#setAside.has(circuitId))
-    if (bytes > this.freeBytes) await this.#giveIdleUp((circuitId) => !this.#setAside.has(circuitId))
+    const lacking = bytes - this.freeBytes
+    if (lacking > 0 && lacking <= this.#spareBytes(own)) {
+      await this.#giveIdleUp((circuitId) => !this.#setAside.has(circuitId))
+    }
     if (bytes > this.freeBytes && others === 0) await this.#giveIdleUp(() => true)
+  }
+
+  #spareBytes(of: CircuitId): number {
+    return [...this.#held].reduce((sum, { circuitId, spareBytes }) => sum + (circuitId === of ? spareBytes : 0), 0)
   }
 
   #take(bytes: number): void {
@@ -152,13 +169,13 @@ export class DeviceMemory {
     })
   }
 
-  #release(bytes: number, batch = false): Disposable {
+  #release(bytes: number, released: () => void): Disposable {
     let held = true
     return {
       [Symbol.dispose]: () => {
         if (!held) return
         held = false
-        if (batch) this.#batches--
+        released()
         this.#return(bytes)
       },
     }

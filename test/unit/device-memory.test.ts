@@ -182,7 +182,7 @@ describe('memory that batches share', () => {
         for (const held of idle.splice(0)) held[Symbol.dispose]()
       },
     )
-    idle.push(memory.hold(70))
+    idle.push(memory.hold('snap-2k', 70, 0))
     const batch = await memory.admit('porep-2k', 90, runOf())
     expect(memory.freeBytes).toBe(10)
     batch[Symbol.dispose]()
@@ -197,14 +197,38 @@ describe('memory that batches share', () => {
         for (const [circuitId, held] of idle) if (may(circuitId) && idle.delete(circuitId)) held[Symbol.dispose]()
       },
     )
-    idle.set('porep-2k', memory.hold(40))
-    idle.set('snap-2k', memory.hold(30))
+    idle.set('porep-2k', memory.hold('porep-2k', 40, 0))
+    idle.set('snap-2k', memory.hold('snap-2k', 30, 0))
     const first = await memory.admit('porep-2k', 50, runOf())
     expect([...idle.keys()]).toEqual(['porep-2k'])
     first[Symbol.dispose]()
     const second = await memory.admit('porep-2k', 70, runOf())
     expect([[...idle.keys()], memory.freeBytes]).toEqual([[], 30])
     second[Symbol.dispose]()
+  })
+
+  it('is not made of the circuit that it is for where that would not be enough', async () => {
+    const idle = new Map<CircuitId, Disposable>()
+    const memory = new DeviceMemory(
+      () => 100,
+      async (may) => {
+        for (const [circuitId, held] of idle) if (may(circuitId) && idle.delete(circuitId)) held[Symbol.dispose]()
+      },
+    )
+    // 40 in all, of which 30 would be held again: 10 are free, and 20 without it.
+    idle.set('porep-2k', memory.hold('porep-2k', 40, 30))
+    const first = await memory.admit('snap-2k', 20, runOf())
+    const second = await memory.admit('snap-2k', 30, runOf())
+    const waiting = memory.admit('porep-2k', 35, runOf())
+    await settle()
+    expect([...idle.keys()]).toEqual(['porep-2k'])
+    // 30 are free, and 40 without it.
+    first[Symbol.dispose]()
+    await settle()
+    expect([...idle.keys()]).toEqual([])
+    second[Symbol.dispose]()
+    ;(await waiting)[Symbol.dispose]()
+    expect(memory.freeBytes).toBe(100)
   })
 
   it('is made also of circuits that became idle while it was waited for', async () => {
@@ -215,7 +239,7 @@ describe('memory that batches share', () => {
         for (const held of idle.splice(0)) held[Symbol.dispose]()
       },
     )
-    const circuit = memory.hold(60)
+    const circuit = memory.hold('snap-2k', 60, 0)
     const first = await memory.admit('porep-2k', 30, runOf())
     const waiting = memory.admit('snap-2k', 50, runOf())
     await settle()
@@ -235,7 +259,7 @@ describe('memory that batches share', () => {
         for (const held of idle.splice(0)) held[Symbol.dispose]()
       },
     )
-    const circuit = memory.hold(40)
+    const circuit = memory.hold('snap-2k', 40, 0)
     const [first, other] = [await memory.admit('porep-2k', 30, runOf()), await memory.admit('snap-2k', 10, runOf())]
     const waiting = memory.admit('wpost-2k', 80, runOf())
     await settle()
@@ -256,8 +280,8 @@ describe('memory that batches share', () => {
         for (const [circuitId, held] of idle) if (may(circuitId) && idle.delete(circuitId)) held[Symbol.dispose]()
       },
     )
-    idle.set('winning-2k', memory.hold(10))
-    idle.set('snap-2k', memory.hold(30))
+    idle.set('winning-2k', memory.hold('winning-2k', 10, 0))
+    idle.set('snap-2k', memory.hold('snap-2k', 30, 0))
     memory.setAside('winning-2k', 20)
     const first = await memory.admit('porep-2k', 60, runOf())
     expect([...idle.keys()]).toEqual(['winning-2k'])
