@@ -1,4 +1,5 @@
-// The same together with products.wgsl, whose elements the denominators are: a thread takes the pairs t, t + threads, …
+// Kinds and denominators of pairs of G1, together with products.wgsl, whose elements the denominators are: a thread takes the pairs t, t + threads, …
+@group(0) @binding(3) var<storage, read_write> denominator: array<FQPacked>;
 @group(0) @binding(4) var<storage, read_write> prefix: array<FQPacked>;
 @group(0) @binding(5) var<storage, read_write> total: array<FQPacked>;
 @group(0) @binding(6) var<uniform> params: Params;
@@ -11,7 +12,8 @@ fn denominator_products(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_wo
   if (t >= params.threads) { return; }
   var product = FQ_ONE;
   for (var i = t; i < params.count; i += params.threads) {
-    let d = prepare(i);
+    let d = fq_tidy(prepare(i).d);
+    denominator[i] = fq_pack(d);
     prefix[i] = fq_pack(product);
     product = fq_mul(product, d);
   }

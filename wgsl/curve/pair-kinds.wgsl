@@ -1,9 +1,13 @@
-// Per pair: what its sum is, and the number to invert (1 where there is nothing to), which is kept too.
+// Per pair: what its sum is, which is kept, and what to divide by (1 where there is nothing to).
+struct Point { x: CPacked, y: CPacked }
+struct Prepared { kind: u32, d: C }
+
 @group(0) @binding(0) var<storage, read> points: array<Point>;
 @group(0) @binding(2) var<storage, read_write> kinds: array<u32>;
-@group(0) @binding(3) var<storage, read_write> denominator: array<FQPacked>;
 
-fn prepare(i: u32) -> FQ {
+fn signed_y(y: CPacked, operand: u32) -> C { return c_signed(c_unpack(y), (operand & NEGATE) != 0u); }
+
+fn prepare(i: u32) -> Prepared {
   let operands = pair(i);
   var kind = ADD;
   var d = c_one();
@@ -32,7 +36,5 @@ fn prepare(i: u32) -> FQ {
     }
   }
   kinds[i] = kind;
-  let norm = fq_tidy(c_norm(d));
-  denominator[i] = fq_pack(norm);
-  return norm;
+  return Prepared(kind, d);
 }

@@ -3,13 +3,14 @@
  * addition costs 5 multiplications and a squaring in the coordinate field, with the inversion shared over a round.
  *
  * A kernel holds one multiplication body, hence six kernels a slice instead of one: denominators, batch inversion,
- * slopes, x and y of the sums.
+ * slopes, x and y of the sums. In G2 two threads make a pair's sum, from the slope on.
  */
 import type { BufferRange, Commands } from '../commands.ts'
 import { BATCH_INVERSION_KERNELS, BatchInversion, inversionBytes } from '../field/batch-inversion.ts'
 import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
 import { FQ } from '../prelude/digit-field.ts'
+import type { FieldWgslOptions } from '../prelude/field-wgsl.ts'
 import type { UnitStream } from '../unit-stream.ts'
 
 /** The group that points are of. */
@@ -17,6 +18,9 @@ export type Group = 'g1' | 'g2'
 
 /** Bytes of a packed point: x and y of 48 bytes a coordinate of Fq. */
 export const POINT_BYTES: Readonly<Record<Group, number>> = { g1: 96, g2: 192 }
+
+/** Elements of Fq in a coordinate. */
+const COMPONENTS: Readonly<Record<Group, number>> = { g1: 1, g2: 2 }
 
 /** Operand of a pair that has no right point. */
 export const NO_POINT = 0x7fff_ffff
@@ -46,7 +50,7 @@ function pairParams(source: PairSource): [blocks: number, half: number, operands
 
 interface RoundKernels {
   readonly denominators: Kernel
-  /** Denominators and their products in one; absent in G2, where a norm needs a multiplication body itself. */
+  /** Denominators and their products in one; absent in G2, where a denominator's norm takes multiplications itself. */
   readonly products?: Kernel
   readonly slopes: Kernel
   readonly sumX: Kernel
@@ -56,26 +60,16 @@ interface RoundKernels {
 function roundKernels(group: Group): RoundKernels {
   const kernel = (
     entry: string,
+    field: FieldWgslOptions,
     files: readonly string[],
-    needs: readonly string[],
     bindings: Kernel['bindings'],
   ): Kernel => ({
     name: `${entry} ${group}`,
-    // Only bodies that are called: in G1 a norm needs no multiplication, and a square has a body of its own.
-    fields: [
-      {
-        field: FQ,
-        multiplication: needs.some((part) => part === 'mul' || part === 'product' || group === 'g2'),
-        squaring: group === 'g1' && needs.includes('sqr'),
-        // Measured: what is left for a thread's other values counts more where one product waits for much memory.
-        levels: group === 'g1' && (needs.includes('sqr') || needs.includes('conjugate')) ? 1 : 2,
-      },
-    ],
+    fields: [{ field: FQ, multiplication: false, ...field }],
     parts: [
       'invocation.wgsl',
       `curve/coordinate-${group}.wgsl`,
       'curve/batch-affine.wgsl',
-      ...needs.filter((part) => part !== 'product').map((part) => `curve/coordinate-${group}-${part}.wgsl`),
       'curve/pairs.wgsl',
       ...files.map((file) => `curve/${file}.wgsl`),
     ],
@@ -86,19 +80,32 @@ function roundKernels(group: Group): RoundKernels {
   })
   const prepared: Kernel['bindings'] = ['read', 'read', 'read_write', 'read_write']
   const bindings: Kernel['bindings'] = ['read', 'read', 'read', 'read', 'read_write', 'uniform']
-  return {
-    denominators: kernel('denominators', ['pair-kinds', 'denominators'], ['norm'], [...prepared, 'uniform']),
-    ...(group === 'g1' && {
-      products: kernel(
-        'denominator_products',
-        ['pair-kinds', 'denominator-products'],
-        ['norm', 'product'],
-        [...prepared, 'read_write', 'read_write', 'uniform'],
+  const all: Kernel['bindings'] = ['read', 'read', 'read', 'read', 'read', 'read_write', 'uniform']
+  // One multiplication body each; an element of Fq2 is a sum of two products. Levels of Karatsuba as measured: what is
+  // left for a thread's other values counts more where one product waits for much memory.
+  if (group === 'g2')
+    return {
+      denominators: kernel(
+        'denominators',
+        { accumulation: true },
+        ['pair-kinds', 'denominators-g2'],
+        [...prepared, 'read_write', 'uniform'],
       ),
-    }),
-    slopes: kernel('slopes', ['slopes'], ['mul', 'conjugate'], bindings),
-    sumX: kernel('sum_x', ['sum-x'], ['sqr'], bindings),
-    sumY: kernel('sum_y', ['sum-y'], ['mul'], ['read', 'read', 'read', 'read', 'read', 'read_write', 'uniform']),
+      slopes: kernel('slopes', { accumulation: true }, ['slopes-g2'], all),
+      sumX: kernel('sum_x', { multiplication: true }, ['square-g2', 'sum-x'], bindings),
+      sumY: kernel('sum_y', { accumulation: true }, ['product-g2', 'sum-y'], all),
+    }
+  return {
+    denominators: kernel('denominators', {}, ['pair-kinds', 'denominators-g1'], [...prepared, 'uniform']),
+    products: kernel(
+      'denominator_products',
+      { multiplication: true },
+      ['pair-kinds', 'denominator-products'],
+      [...prepared, 'read_write', 'read_write', 'uniform'],
+    ),
+    slopes: kernel('slopes', { multiplication: true, levels: 1 }, ['slopes-g1'], bindings),
+    sumX: kernel('sum_x', { squaring: true, levels: 1 }, ['square-g1', 'sum-x'], bindings),
+    sumY: kernel('sum_y', { multiplication: true }, ['product-g1', 'sum-y'], all),
   }
 }
 
@@ -181,23 +188,25 @@ export class BatchAffine {
     const kernels = KERNELS[this.#group]
     const pairs = source.kind === 'list' ? source.pairs : this.#spare
     const threads = this.#inversion.threads(count)
-    const params = [count, first, 3, ...pairParams(source), threads ?? 0]
-    const run = (kernel: Kernel, ...work: GPUBuffer[]): void => {
-      commands.dispatch(kernel, { buffers: [points, pairs, ...work], params, threads: count })
+    const params = [count, first, 2, ...pairParams(source), threads ?? 0]
+    const run = (kernel: Kernel, threads: number, ...work: GPUBuffer[]): void => {
+      commands.dispatch(kernel, { buffers: [points, pairs, ...work], params, threads })
     }
+    const g2 = this.#group === 'g2'
     const [prefix, totals] = this.#inversion.products
     if (kernels.products !== undefined && threads !== undefined && totals !== undefined) {
       const buffers = [points, pairs, this.#kinds, this.#denominators, prefix, totals]
       commands.dispatch(kernels.products, { buffers, params, threads })
       this.#inversion.record(commands, this.#denominators, count, true)
     } else {
-      run(kernels.denominators, this.#kinds, this.#denominators)
+      run(kernels.denominators, count, this.#kinds, this.#denominators, ...(g2 ? [sums] : []))
       this.#inversion.record(commands, this.#denominators, count)
     }
-    run(kernels.slopes, this.#kinds, this.#inversion.inverses, this.#slopes)
+    const elements = COMPONENTS[this.#group] * count
+    run(kernels.slopes, elements, this.#kinds, this.#inversion.inverses, ...(g2 ? [sums] : []), this.#slopes)
     // Once the inverses are there, the denominators' place is free.
-    run(kernels.sumX, this.#kinds, this.#slopes, this.#denominators)
-    run(kernels.sumY, this.#kinds, this.#slopes, this.#denominators, sums)
+    run(kernels.sumX, elements, this.#kinds, this.#slopes, this.#denominators)
+    run(kernels.sumY, elements, this.#kinds, this.#slopes, this.#denominators, sums)
   }
 
   /**
