@@ -1,5 +1,7 @@
 // The last round of a group in frequency, the first one in time: factors within the group are 1, those between groups
-// may be due. Powers of the root of all elements, up to where those of the small table go on.
+// may be due, after the sums in frequency and before them in time.
+
+// Powers of the root of all elements, up to where those of the small table go on.
 @group(0) @binding(1) var<storage, read> fine_roots: array<FRPacked>;
 
 // Two elements have room for one pair only.
@@ -35,4 +37,30 @@ fn transformed(x: Four, single: bool) -> Four {
   let plus = fr_plus(difference0, turned);
   let minus = fr_minus(sum0, sum1);
   return Four(fr_plus(sum0, sum1), fr_select(minus, plus, IN_TIME), fr_select(plus, minus, IN_TIME), fr_minus(difference0, turned));
+}
+
+fn with_factors(quad: Quad, i: u32, value: FR) -> FR {
+  var product = value;
+  for (var n = 0u; n < params.between; n++) { product = fr_mul(product, fr_unpack(factor(quad, i, n))); }
+  return product;
+}
+
+fn transform_quad(quad: Quad) {
+  var x = Four(FR(), FR(), FR(), FR());
+  for (var k = 0u; k < params.four; k++) {
+    let i = quad.at + k * quad.distance;
+    var value = FR();
+    if (is_element(i)) { value = load(i); }
+    if (IN_TIME) { value = with_factors(quad, i, value); }
+    x = Four(x.b, x.c, x.d, value);
+  }
+  x = transformed(x, quad.single);
+  for (var k = 0u; k < params.four; k++) {
+    let i = quad.at + k * quad.distance;
+    // Tidied, so that it may be stored as it is.
+    var value = fr_tidy(x.a);
+    if (!IN_TIME) { value = with_factors(quad, i, value); }
+    if (is_element(i)) { store(i, value); }
+    x = Four(x.b, x.c, x.d, x.a);
+  }
 }

@@ -1,12 +1,8 @@
 // A round in time that is not the first of its group: one body for four products, those of b, c, d and then i (c − d).
 // Roots are loaded before.
-@compute @workgroup_size(64)
-fn ntt_round(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-  let thread = workgroup_number(group, groups) * 64u + local;
-  if (thread >= params.threads) { return; }
-  let quad = quad_of(params.first + thread);
-  let distance = 1u << quad.log_distance;
+fn transform_quad(quad: Quad) {
   let at = quad.at;
+  let distance = quad.distance;
   let first = element_load(at - params.base);
   var value = load(at + distance);
   var second = element_load(at + 2u * distance - params.base);

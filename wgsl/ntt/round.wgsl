@@ -1,6 +1,6 @@
-// One round of a transform of 2^log_size elements, in place: two levels, in registers, a thread on four elements. What
-// round-in-frequency.wgsl and round-in-time.wgsl share, and what last-round.wgsl does for the last round of a group in
-// frequency, which is the first one in time.
+// One round of a transform of 2^log_size elements, in place: two levels, in registers, a thread on four elements, a quad.
+// What is done with these, `transform_quad`, is in round-in-frequency.wgsl and round-in-time.wgsl, and in last-round.wgsl
+// for the last round of a group in frequency, which is the first one in time.
 //
 // Levels come in groups. Before a group of 2^bits levels, the elements are blocks of N' = 2^(log_size − level); element
 // p · M + j of a block (M = N'/2^bits) is element p of column j. A group's rounds transform each column, with roots
@@ -12,9 +12,10 @@
 // A round works on parts of 4 d elements of a column, on those at distance d, with w = ω^t for the root ω of the part
 // and the element's number t in the first quarter, i = ω^d:
 //   in frequency: (a + c) + (b + d), ((a + c) − (b + d)) w², ((a − c) + i (b − d)) w, ((a − c) − i (b − d)) w³;
-//   in time the same backwards. An odd level is left for the group's last round, where all these factors are 1, two pairs a thread.
+//   in time the same backwards. An odd level is left for the group's last round, where all these factors are 1, two
+//   pairs a thread.
 //
-// Composed with `element_load` and `element_store` (one shard or several), `params`, and IN_TIME. In frequency ω is the
+// Composed with `element_load` and `element_store` (one shard or several), `params` and IN_TIME. In frequency ω is the
 // inverse of the tables' root.
 struct RoundParams {
   log_size: u32,
@@ -40,9 +41,9 @@ struct RoundParams {
 
 // Where a thread's elements are.
 struct Quad {
-  // Number of the first one, and log2 of how far they are apart.
+  // Number of the first one, and how far they are apart.
   at: u32,
-  log_distance: u32,
+  distance: u32,
   // log2 of the columns.
   log_columns: u32,
   // Exponent of w, for the small table.
@@ -58,10 +59,16 @@ fn quad_of(n: u32) -> Quad {
   let low = n & ((1u << log_distance) - 1u);
   return Quad(
     ((n >> log_distance) << (log_distance + 2u)) | low,
-    log_distance,
+    1u << log_distance,
     log_columns,
     (low >> log_columns) << (params.log_roots - params.bits + params.round),
     single);
+}
+
+@compute @workgroup_size(64)
+fn ntt_round(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let thread = workgroup_number(group, groups) * 64u + local;
+  if (thread < params.threads) { transform_quad(quad_of(params.first + thread)); }
 }
 
 fn load(i: u32) -> FR {

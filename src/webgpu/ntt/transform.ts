@@ -29,7 +29,7 @@ type RoundKernels = Readonly<Record<Direction, { readonly last: Kernel; readonly
 
 function roundKernels(layout: ShardLayout): RoundKernels {
   const { shards } = layout
-  const kernel = (direction: Direction, name: string, roots: number, parts: readonly string[]): Kernel => ({
+  const kernel = (direction: Direction, name: string, roots: number, part: string): Kernel => ({
     name: shardsName(`ntt ${name}`, layout),
     fields: [{ field: FR }],
     generated: [
@@ -37,15 +37,15 @@ function roundKernels(layout: ShardLayout): RoundKernels {
       shardsWgsl(layout, [{ name: 'element', access: 'read_write', binding: roots }]),
       `@group(0) @binding(${roots + shards}) var<uniform> params: RoundParams;\n`,
     ].join(''),
-    parts: ['invocation.wgsl', 'ntt/round.wgsl', ...parts],
+    parts: ['invocation.wgsl', 'ntt/round.wgsl', `ntt/${part}.wgsl`],
     entry: 'ntt_round',
     bindings: [...Array(roots).fill('read'), ...Array(shards).fill('read_write'), 'uniform'],
   })
   const ofDirection = (direction: Direction): { readonly last: Kernel; readonly other: Kernel } => {
     const name = `round-in-${direction}`
     return {
-      last: kernel(direction, `last-${name}`, 2, ['ntt/last-round.wgsl', `ntt/last-${name}.wgsl`]),
-      other: kernel(direction, name, 1, [`ntt/${name}.wgsl`]),
+      last: kernel(direction, `last-${name}`, 2, 'last-round'),
+      other: kernel(direction, name, 1, name),
     }
   }
   return { frequency: ofDirection('frequency'), time: ofDirection('time') }
