@@ -12,7 +12,13 @@ import { resolveSetupOptions } from '../options.ts'
 import { makeFolder } from '../params/make-folder.ts'
 import { developmentFileNames } from '../params/published.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
-import { type DevelopmentFiles, removeFiles, setupSuffix, temporaryFiles } from './files-in-the-making.ts'
+import {
+  type DevelopmentFiles,
+  placeParameters,
+  removeFiles,
+  setupSuffix,
+  temporaryFiles,
+} from './files-in-the-making.ts'
 import type { SetupFunctions } from './setup-functions.ts'
 
 export interface DevelopmentSetupOptions {
@@ -21,7 +27,10 @@ export interface DevelopmentSetupOptions {
    * @default process.env.FIL_PROOFS_PARAMETER_CACHE, else /var/tmp/filecoin-proof-parameters
    */
   readonly directory?: string | URL | undefined
-  /** The share (0 to 1) that is done. If it throws or rejects, the set-up stops and rejects with that. */
+  /**
+   * The share (0 to 1) that is done; 1 when the files are there. If it throws or rejects, the set-up rejects with that;
+   * before the files are there it also stops, and leaves nothing behind.
+   */
   readonly onProgress?: ((fraction: number) => void) | undefined
   readonly signal?: AbortSignal | undefined
   /** Threads to use. @default availableParallelism() */
@@ -57,7 +66,8 @@ export interface DevelopmentParameters {
  * @throws {GpuUnavailableError}, {GpuOutOfMemoryError}, {GpuDeviceLostError} of a GPU
  * @throws {SrsUnavailableError} there is no room for the files, `details` says for how much, or they could not be
  *   written to their end
- * @throws `signal.reason` once the signal aborts; nothing is left behind
+ * @throws `signal.reason` once the signal aborts; nothing is left behind. An abort after the files got their names, that
+ *   of a listener to the last progress included, is too late: the call resolves
  */
 export function developmentSetup(
   circuitId: CircuitId,
@@ -118,23 +128,29 @@ export async function setupWith(
       progressFails(thrown)
     }
   }
+  const throwIfProgressFailed = (): void => {
+    if (progressFailed !== undefined) throw progressFailed.thrown
+  }
   signal?.addEventListener('abort', stop, { once: true })
   try {
-    await link.call(
+    const paramsDigest = await link.call(
       'setup',
       { circuitId, files, suffix, threads, relaxedSimd, device, allowSoftware, toxic },
       {
         signal,
         onProgress: (share) => {
+          // The last share is told of when the files are there: not when they are written.
           reported = Math.max(reported, share)
-          report(reported)
+          if (reported < 1) report(reported)
         },
       },
     )
-    if (reported < 1) report(1)
-    if (progressFailed !== undefined) throw progressFailed.thrown
+    throwIfProgressFailed()
+    signal?.throwIfAborted()
+    // From here on nothing is stopped: an abort that comes now is too late, whoever is told of the end included.
+    await placeParameters(files, suffix, paramsDigest)
   } catch (error) {
-    if (progressFailed !== undefined) throw progressFailed.thrown
+    throwIfProgressFailed()
     signal?.throwIfAborted()
     if (ProverError.is(error)) throw error
     // The circuit, the device and the secrets are ours: what is left to fail is writing.
@@ -147,6 +163,8 @@ export async function setupWith(
     await link.terminate()
     await removeFiles(temporaryFiles(files, suffix))
   }
+  report(1)
+  throwIfProgressFailed()
   return files
 }
 

@@ -11,6 +11,7 @@ import { open, readdir, readFile, readlink, rename, rm, stat, writeFile } from '
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { rememberDigest } from '../params/digest.ts'
 
 /** Paths of what a set-up writes. Survives structured clone. */
 export interface DevelopmentFiles {
@@ -69,6 +70,21 @@ export async function putInPlace(
   } finally {
     await rm(turn, { force: true })
   }
+}
+
+/**
+ * Gives the files of a set-up their names, all of them, in the place of those that were there: the set-up is done.
+ * @param paramsDigest what `writeDevelopmentParameters` returned
+ * @throws the system's error
+ */
+export async function placeParameters(files: DevelopmentFiles, suffix: string, paramsDigest: string): Promise<void> {
+  const temporary = temporaryFiles(files, suffix)
+  try {
+    await putInPlace(temporary, files)
+  } finally {
+    await removeFiles(temporary)
+  }
+  await rememberDigest(files.paramsFile, paramsDigest)
 }
 
 /** Takes the turn if nobody has it. Where no file can be made any more there are no turns, but files can be renamed. */

@@ -4,17 +4,11 @@ import type { CircuitShape } from '../circuit/shape.ts'
 import { wasmSetupScalars } from '../cpu/setup-scalars.ts'
 import type { ProvingDevice, Run } from '../groth16/proving-device.ts'
 import { makeMarker, shapeFingerprint } from '../params/development-marker.ts'
-import { bytesDigest, rememberDigest } from '../params/digest.ts'
+import { bytesDigest } from '../params/digest.ts'
 import { paramsLayout } from '../params/layout.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
 import { requireSpace, withinSpace } from './disk-space.ts'
-import {
-  type DevelopmentFiles,
-  putInPlace,
-  removeAbandonedFiles,
-  removeFiles,
-  temporaryFiles,
-} from './files-in-the-making.ts'
+import { type DevelopmentFiles, removeAbandonedFiles, removeFiles, temporaryFiles } from './files-in-the-making.ts'
 import { setupFromScalars } from './setup-from-scalars.ts'
 import { drawToxicWaste } from './toxic-waste.ts'
 import { type SetupPoints, type WrittenParameters, writeParameters } from './write-parameters.ts'
@@ -23,20 +17,21 @@ import { type SetupPoints, type WrittenParameters, writeParameters } from './wri
 const SCALARS_SHARE = 0.1
 
 /**
- * Makes development parameters. Files appear under their names only when all are whole.
- * @param suffix of {@link setupSuffix}: names the files that are not whole yet
+ * Makes development parameters, in files with names of their own: `placeParameters` gives them theirs.
+ * @param suffix of {@link setupSuffix}: names the files until then
  * @param toxic a test seam. Left out, fresh secrets are drawn
+ * @returns the digest of the parameter file
  * @throws {SrsUnavailableError} there is no room for the files: seen before the work begins, or when it runs out
  * @throws `run.signal.reason` once the signal aborts; nothing is left behind then
  */
-export async function makeDevelopmentParameters(
+export async function writeDevelopmentParameters(
   device: ProvingDevice,
   shape: CircuitShape,
   files: DevelopmentFiles,
   suffix: string,
   run: Run,
   toxic: ToxicWaste = drawToxicWaste(shape.log2Domain),
-): Promise<void> {
+): Promise<string> {
   run.signal.throwIfAborted()
   const temporary = temporaryFiles(files, suffix)
   await removeAbandonedFiles(files, temporary)
@@ -74,11 +69,10 @@ export async function makeDevelopmentParameters(
     await withinSpace(files.vkFile, verifyingKey.length, () => writeFile(temporary.vkFile, verifyingKey))
     await withinSpace(files.markerFile, text.length, () => writeFile(temporary.markerFile, text))
     run.signal.throwIfAborted()
-    await putInPlace(temporary, files)
-    await rememberDigest(files.paramsFile, written.paramsDigest, run)
-    run.unit(1)
-  } finally {
+    return written.paramsDigest
+  } catch (error) {
     await removeFiles(temporary)
+    throw error
   }
 }
 

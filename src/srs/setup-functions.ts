@@ -7,7 +7,7 @@ import { asError, GpuUnavailableError, ProverError, UnsupportedProofError } from
 import type { ProvingDevice, Run } from '../groth16/proving-device.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
 import type { DevelopmentFiles } from './files-in-the-making.ts'
-import { makeDevelopmentParameters } from './make-development-parameters.ts'
+import { writeDevelopmentParameters } from './make-development-parameters.ts'
 
 export interface SetupTask {
   readonly circuitId: CircuitId
@@ -23,7 +23,8 @@ export interface SetupTask {
 }
 
 export type SetupFunctions = {
-  readonly setup: (task: SetupTask, run: Run) => Promise<void>
+  /** Leaves the files under the names of `suffix`. Returns the digest of the parameter file. */
+  readonly setup: (task: SetupTask, run: Run) => Promise<string>
 }
 
 export const setupFunctions: SetupFunctions = {
@@ -31,7 +32,7 @@ export const setupFunctions: SetupFunctions = {
     const shape = circuitShape(task.circuitId)
     const device = task.device === 'gpu' ? await openGpu(task, shape, run) : await CpuDevice.create(task)
     try {
-      await makeDevelopmentParameters(device, shape, task.files, task.suffix, run, task.toxic)
+      return await writeDevelopmentParameters(device, shape, task.files, task.suffix, run, task.toxic)
     } finally {
       await device.close()
     }

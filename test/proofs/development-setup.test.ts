@@ -102,6 +102,35 @@ describe('developmentSetup', () => {
     expect(readdirSync(place)).toEqual([])
   })
 
+  it('is done when it tells of 1: the files are there, and an abort is too late', async () => {
+    const place = folder('abort-at-the-end')
+    const controller = new AbortController()
+    const there: string[][] = []
+    const files = await developmentSetup('wpost-2k', {
+      directory: place,
+      signal: controller.signal,
+      onProgress: (share) => {
+        if (share < 1) return
+        there.push(readdirSync(place).sort())
+        controller.abort(new Error('changed my mind'))
+      },
+    })
+    expect(there).toEqual([['dev-wpost-2k.json', 'dev-wpost-2k.params', 'dev-wpost-2k.vk']])
+    expect(readdirSync(place)).toHaveLength(3)
+    await (await openParameters(shape, place)).close()
+    expect(files.paramsFile).toBe(join(place, 'dev-wpost-2k.params'))
+  })
+
+  it('an onProgress that fails at 1 rejects, though the files are there', async () => {
+    const place = folder('fails-at-the-end')
+    const thrown = new Error('no progress bar')
+    const onProgress = (share: number): void => {
+      if (share === 1) throw thrown
+    }
+    await expect(developmentSetup('wpost-2k', { directory: place, onProgress })).rejects.toBe(thrown)
+    await (await openParameters(shape, place)).close()
+  })
+
   it('an aborted signal starts nothing', async () => {
     const place = join(directory, 'never')
     const signal = AbortSignal.abort(new Error('early'))

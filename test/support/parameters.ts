@@ -9,11 +9,25 @@ import type { CircuitShape } from '../../src/circuit/shape.ts'
 import type { ProvingDevice, Run } from '../../src/groth16/proving-device.ts'
 import { developmentFileNames } from '../../src/params/published.ts'
 import { SrsFile } from '../../src/params/srs-file.ts'
+import type { ToxicWaste } from '../../src/params/toxic-waste.ts'
+import { type DevelopmentFiles, placeParameters } from '../../src/srs/files-in-the-making.ts'
 import { locateParameters } from '../../src/srs/locate-parameters.ts'
-import { makeDevelopmentParameters } from '../../src/srs/make-development-parameters.ts'
+import { writeDevelopmentParameters } from '../../src/srs/make-development-parameters.ts'
 import { recordedToxic } from './toxic.ts'
 
 const idle: Run = { signal: new AbortController().signal, unit: () => {} }
+
+/** A set-up from its begin to its end on a device of the test's. */
+export async function makeDevelopmentParameters(
+  device: ProvingDevice,
+  shape: CircuitShape,
+  files: DevelopmentFiles,
+  suffix: string,
+  run: Run,
+  toxic?: ToxicWaste,
+): Promise<void> {
+  await placeParameters(files, suffix, await writeDevelopmentParameters(device, shape, files, suffix, run, toxic))
+}
 
 /** @param name key of the folder's params.json */
 export async function makeRecordedParameters(

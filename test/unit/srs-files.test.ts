@@ -14,7 +14,7 @@ import type { ParametersLocation } from '../../src/params/parameters-location.ts
 import { developmentFileNames, publishedParameters } from '../../src/params/published.ts'
 import { openVerifyingKey, SrsFile } from '../../src/params/srs-file.ts'
 import { locateParameters } from '../../src/srs/locate-parameters.ts'
-import { makeDevelopmentParameters } from '../../src/srs/make-development-parameters.ts'
+import { makeDevelopmentParameters } from '../support/parameters.ts'
 import { ReferenceDevice } from '../support/reference-device.ts'
 import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
 import { tinyCircuit } from '../support/tiny-circuit.ts'
