@@ -6,7 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import { circuitShape } from '../circuit/circuit-shape.ts'
-import type { CircuitShape } from '../circuit/shape.ts'
+import type { CircuitShape, CompactWitness } from '../circuit/shape.ts'
 import { GpuUnavailableError, ProverError, toErrorObject } from '../errors.ts'
 import type { Blinding } from '../groth16/blinding.ts'
 import { measureRates } from '../groth16/device-rates.ts'
@@ -17,7 +17,15 @@ import { QUERIES, type Query } from '../params/layout.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
 import { SrsFile } from '../params/srs-file.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
-import type { BatchResult, DeviceCircuit, DeviceFunctions, PointResidency, WorkerBatch } from './device-client.ts'
+import type {
+  BatchResult,
+  DeviceCircuit,
+  DeviceFunctions,
+  PointResidency,
+  SentBytes,
+  SentWitness,
+  WorkerBatch,
+} from './device-client.ts'
 import { DeviceMemory } from './device-memory.ts'
 import type { DeviceInfo, DeviceSpec } from './device-spec.ts'
 import { IdleWork } from './idle-work.ts'
@@ -61,6 +69,7 @@ class DeviceHost {
   )
   /** Of the circuits that are open. */
   readonly #plans = new Map<CircuitId, MemoryPlan>()
+  readonly #received = new Map<number, { readonly bytes: Uint8Array; at: number }>()
   #warming: AbortController | undefined
   #open: OpenDevice | undefined
   #idleWork: IdleWork | undefined
@@ -102,6 +111,10 @@ class DeviceHost {
       const points = await this.#warm(circuit, run)
       this.#setAside(circuit)
       return points
+    },
+    receive: (part) => this.#receive(part),
+    discard: (ids) => {
+      for (const id of ids) this.#received.delete(id)
     },
     warmUp: async (_, run) => {
       using _busy = await this.#idleWork?.giveWay()
@@ -157,20 +170,15 @@ class DeviceHost {
   async #proveBatch(batch: WorkerBatch, run: Run): Promise<BatchResult> {
     this.#warming?.abort()
     const from = performance.now()
-    // Out of the arguments, which live as long as the call.
-    const witnesses = batch.witnesses.splice(0)
-    const partitions = witnesses.length
+    const witnesses = batch.witnesses.map((witness) => this.#witness(witness))
     using _memory = await this.#admit(batch, { ...run, urgent: batch.urgent })
     using circuit = await this.#circuits.use(batch, run)
     const loadMs = performance.now() - from
     try {
       const { shape, points, shared, file } = circuit
       const passed = (milestone: Milestone): void => {
-        // Copies go: whoever called has the original for another try.
-        if (milestone === 'taken') {
-          for (const { inputs, bits, wide } of witnesses.splice(0))
-            for (const bytes of [inputs, bits, wide]) freePiped(bytes)
-        }
+        // Copies that were sent here go: who sent them has the original for another try.
+        if (milestone === 'taken') witnesses.length = 0
         run.passed?.(milestone)
       }
       const order = this.#batches++ - RANK_STEP * (batch.rank ?? 0)
@@ -179,7 +187,7 @@ class DeviceHost {
       using place = batch.urgent || points.streamedBytes === 0 ? undefined : shared.announce(ordered)
       const input = { device: this.#device, shape, witnesses, points: place ?? points, key: file.key }
       const given = this.#blinding
-      const blindings = given === undefined ? undefined : Array.from({ length: partitions }, () => given)
+      const blindings = given === undefined ? undefined : batch.witnesses.map(() => given)
       const proofs = await proveBatch(input, ordered, blindings)
       return { proofs, loadMs, points: residencyOf(points), stagingBytes: this.#open?.stagingBytes?.() }
     } catch (error) {
@@ -195,6 +203,29 @@ class DeviceHost {
       }
       throw error
     }
+  }
+
+  #receive({ id, total, offset, bytes }: SentBytes): void {
+    const known = this.#received.get(id) ?? { bytes: new Uint8Array(total), at: 0 }
+    if (known.at !== offset || offset + bytes.length > known.bytes.length) {
+      throw new RangeError(
+        `bytes ${offset} to ${offset + bytes.length} of ${known.bytes.length} came after ${known.at}`,
+      )
+    }
+    known.bytes.set(bytes, offset)
+    known.at += bytes.length
+    this.#received.set(id, known)
+  }
+
+  #witness(witness: CompactWitness | SentWitness): CompactWitness {
+    if (!('sent' in witness)) return witness
+    const [inputs, bits, wide] = witness.sent.map((id) => {
+      const known = this.#received.get(id)
+      this.#received.delete(id)
+      if (known === undefined || known.at !== known.bytes.length) throw new Error('a part of the witness did not come')
+      return known.bytes
+    }) as [Uint8Array, Uint8Array, Uint8Array]
+    return { inputs, bits, wide, unchecked: witness.unchecked }
   }
 
   async #warmUp(run: Run): Promise<void> {
