@@ -40,7 +40,10 @@ const MOST_BYTES = 2 ** 16
 /** It saves little: a file system that is slower than that is not worth waiting for. */
 const LIMIT_MS = 1_000
 
-/** Of the adapter as its driver names it, with this version and the kernels as they are composed now. */
+/**
+ * Of the adapter as its driver names it, with this version and the kernels as they are composed now.
+ * @throws the system's error if the package's version can't be read
+ */
 export function calibrationKey({ name, vendor, architecture, driver }: AdapterInfo): CalibrationKey {
   const version = packageVersion()
   const kernels = createHash('sha256')

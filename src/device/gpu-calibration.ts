@@ -31,10 +31,15 @@ export class GpuCalibration {
     return !software && !this.#off && this.#inUse.source === 'default'
   }
 
-  /** @returns the tuning that is remembered of an adapter */
+  /** @returns the tuning that is remembered of an adapter. Never fails: it is measured anew then */
   async find(info: AdapterInfo): Promise<Tuning | undefined> {
     if (this.#off) return undefined
-    this.#key = calibrationKey(info)
+    try {
+      this.#key = calibrationKey(info)
+    } catch {
+      // package.json is not where it was when this package was built, as in a bundle.
+      return undefined
+    }
     const stored = await readCalibration(this.#key)
     if (stored !== undefined) this.#inUse = { source: 'file', ...stored }
     return stored?.tuning
