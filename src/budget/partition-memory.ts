@@ -1,7 +1,8 @@
 /**
  * What one partition holds of the budget, released part by part as the work gets on:
  *
- *     granted → synthesized (scratch of the worker) → taken by a device (the copy that was sent) → divided (vectors of the rows)
+ *     granted → synthesized (scratch of the worker, and what of the witness is the job's input itself)
+ *             → taken by a device (the copy that was sent) → divided (vectors of the rows)
  *             → proof is there, or given up (the rest: the witness, what else the device had)
  */
 import type { CircuitEstimate } from './estimates.ts'
@@ -39,6 +40,11 @@ export class PartitionMemory implements Disposable {
   freed(part: EarlyPart): void {
     this.#parts.get(part)?.release()
     this.#parts.delete(part)
+  }
+
+  /** So much of the witness is the job's input itself, which is counted apart. To be told once. */
+  isInput(bytes: number): void {
+    if (this.#rest.bytes > 0) this.#rest.release(bytes)
   }
 
   /**

@@ -7,7 +7,7 @@ import type { CompactWitness } from '../circuit/shape.ts'
 import type { DeviceRole } from '../device/gpu-pool.ts'
 import { ProofInvalidError, ProverError, type ProverErrorCode, type SynthesisError } from '../errors.ts'
 import type { ReadRun } from '../params/parameters-location.ts'
-import { leftToDevice, type PartitionInput } from '../synthesis/partition-input.ts'
+import { inputBytesOf, leftToDevice, type PartitionInput } from '../synthesis/partition-input.ts'
 import type { Partition } from './job.ts'
 import { attempts, isPassing, MAX_ATTEMPTS, PASSING, type PartitionSteps, typed } from './partition-steps.ts'
 import { type DeviceTry, type DeviceWork, type Room, tryOnDevice } from './try-on-device.ts'
@@ -110,6 +110,7 @@ async function proveOn(
   if (partition.suspicion !== undefined) acquit(steps, partition, partition.suspicion)
   room.turn.synthesized()
   room.memory.freed('synthesis')
+  room.memory.isInput(inputBytesOf(witness, input))
   const proof = await proveOnDevice(steps, partition, { role, circuit, witness, room })
   return { proof, circuit, loadMs }
 }

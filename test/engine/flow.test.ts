@@ -99,6 +99,23 @@ describe('one job', () => {
     await engine.close()
   })
 
+  test('counts no witness beside its input where a GPU is given that itself', async () => {
+    const engine = await new FakeMachine({ kind: 'webgpu' }).engine()
+    const onDevice: number[] = []
+    engine.on('partition', ({ state }) => {
+      const { usedBytes, inputBytes } = engine.status().memory
+      if (state === 'gpu') onDevice.push(usedBytes - inputBytes)
+    })
+    // The second leaves a place of its circuit free, so that its witness is a padded copy.
+    await engine.prove(syntheticWindowRequest('2k', 2))
+    await engine.prove(syntheticWindowRequest('2k', 1))
+    const [full, padded] = onDevice as [number, number]
+    // Of two sectors: three commitments, and of ten challenges each a leaf and the siblings of two levels of eight.
+    expect(padded - full).toBe(2 * (3 + 10 * (1 + 7 + 7)) * 32)
+    await engine.close()
+    expect(engine.status().memory.usedBytes).toBe(0)
+  })
+
   test('a refused request queues nothing and tells nobody', async () => {
     const machine = new FakeMachine()
     const engine = await machine.engine()

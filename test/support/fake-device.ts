@@ -314,9 +314,11 @@ class FakeSynthesizer implements Synthesizer {
   async synthesize(partition: PostPartition, options: CallOptions): Promise<CompactWitness> {
     await this.#machine.work('synthesize', `${partition.randomness[0]}.${partition.partition}`, options)
     const inputs = partition.scalars.slice(COMM_R_AT, COMM_R_AT + 32)
-    const { unchecked } = partition
+    const { unchecked, scalars, places, circuitId } = partition
     this.#machine.unchecked.push(unchecked === true)
-    return { inputs, bits: new Uint8Array(8), wide: new Uint8Array(32), unchecked }
+    // As the real one does, with what fills the circuit.
+    const full = unchecked && circuitId === 'wpost-2k' && places.length === 2
+    return { inputs, bits: new Uint8Array(8), wide: full ? scalars : new Uint8Array(32), unchecked }
   }
 
   async readSeal(): Promise<never> {

@@ -321,6 +321,15 @@ describe('what a partition holds', () => {
     expect([...used, budget.usedBytes]).toEqual([60, 59, 39, 39, 9, 0])
   })
 
+  test('is less by what of the witness is the input', async () => {
+    const budget = new MemoryBudget(100)
+    const memory = new PartitionMemory(budget, await budget.reserve(partitionBytes(estimate)), estimate)
+    memory.isInput(3)
+    expect(budget.usedBytes).toBe(57)
+    memory[Symbol.dispose]()
+    expect(budget.usedBytes).toBe(0)
+  })
+
   test('comes back where it is free and nobody waits for it', async () => {
     const budget = new MemoryBudget(100)
     const memory = new PartitionMemory(budget, await budget.reserve(partitionBytes(estimate)), estimate)
@@ -341,6 +350,7 @@ describe('what a partition holds', () => {
     const budget = new MemoryBudget(100)
     const memory = new PartitionMemory(budget, await budget.reserve(0), estimate)
     for (const part of ['synthesis', 'sent', 'quotient'] as const) memory.freed(part)
+    memory.isInput(3)
     expect([memory.takeBack(), budget.usedBytes]).toEqual([true, 0])
     memory[Symbol.dispose]()
     expect(budget.usedBytes).toBe(0)

@@ -6,6 +6,7 @@ import { keptBytes, takeOver } from '../../../src/request/partitions.ts'
 import type { ProofRequest, WindowPostRequest, WinningPostRequest } from '../../../src/request/proof-request.ts'
 import { deriveStatement, statementOf } from '../../../src/request/statement.ts'
 import { validateRequest } from '../../../src/request/validate.ts'
+import { inputBytesOf } from '../../../src/synthesis/partition-input.ts'
 import { postGeometry } from '../../../src/synthesis/post-geometry.ts'
 import type { PostPartition } from '../../../src/synthesis/post-partition.ts'
 import { postWitnessSizes } from '../../../src/synthesis/post-witness.ts'
@@ -55,6 +56,7 @@ describe('a witness whose check is left to a device', () => {
       expect(witness).toEqual({ ...(await checkAndSynthesize(partition, hasher, idle)), unchecked: true })
       const full = partition.kind === 'window-post' && partition.places.length === 2
       expect(witness.wide === partition.scalars).toBe(full)
+      expect(inputBytesOf(witness, partition)).toBe(full ? witness.wide.length : 0)
     }
     expect(made.length).toBe(request.kind === 'window-post' ? 2 : 1)
   })
