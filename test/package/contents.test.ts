@@ -1,4 +1,6 @@
 import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
 
@@ -78,10 +80,23 @@ describe('the packed package', () => {
 
   it('holds nothing else', () => {
     const allowed =
-      /^(dist\/.*\.(js|js\.map|d\.ts|wasm)|wgsl\/.*\.wgsl|wgsl\/README\.md|docs\/[a-z]+\.md|package\.json|README\.md|LICENSE(-APACHE|-MIT)?)$/
+      /^(dist\/.*\.(js|js\.map|d\.ts|wasm)|wgsl\/.*\.wgsl|wgsl\/README\.md|docs\/[a-z]+\.md|examples\/(support\/)?[a-z-]+\.ts|package\.json|README\.md|LICENSE(-APACHE|-MIT)?)$/
     expect(files.filter((path) => !allowed.test(path))).toEqual([])
-    expect(files.filter((path) => /(^|\/)(test|tests|support|vectors|bench|assembly)\//.test(path))).toEqual([])
+    const ours = files.filter((path) => !path.startsWith('examples/'))
+    expect(ours.filter((path) => /(^|\/)(test|tests|support|vectors|bench|assembly)\//.test(path))).toEqual([])
     expect(files.filter((path) => /\.test\./.test(path))).toEqual([])
+  })
+
+  it('holds what its documents link to', () => {
+    const documents = files.filter((path) => path.endsWith('.md'))
+    expect(documents.length).toBeGreaterThan(10)
+    const dead = documents.flatMap((document) =>
+      [...readFileSync(join(root, document), 'utf8').matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)]
+        .map(([, link = '']) => join(dirname(document), link))
+        .filter((path) => !files.includes(path))
+        .map((path) => `${document}: ${path}`),
+    )
+    expect(dead).toEqual([])
   })
 
   it('is small enough to install without thinking', () => {
