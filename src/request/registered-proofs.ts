@@ -72,12 +72,13 @@ const BY_NAME: ReadonlyMap<string, RegisteredPostProof> = new Map(
 export function registeredPostProof(name: unknown, kind: 'window-post' | 'winning-post'): RegisteredPostProof {
   const proof = typeof name === 'string' ? BY_NAME.get(name) : undefined
   if (proof?.kind === kind) return proof
-  const names = [...BY_NAME].filter(([, known]) => known.kind === kind).map(([known]) => known)
+  const names = POST_PROOFS.filter((known) => known.kind === kind).map((known) => known.name)
+  const otherNames = kind === 'window-post' ? ' (or V1_1 for V1_2)' : ''
   const problem = proof === undefined ? `is not a registered proof` : `is a proof of kind ${proof.kind}`
   const hint = typeof name === 'number' ? `; a number is turned into a name by ${helperName(kind)}()` : ''
   const received = typeof name === 'string' ? name : describe(name)
   throw new InvalidRequestError(
-    `registeredProof: ${received} ${problem}; ${kind} takes one of ${names.join(', ')}${hint}`,
+    `registeredProof: ${received} ${problem}; ${kind} takes one of ${names.join(', ')}${otherNames}${hint}`,
     { details: { field: 'registeredProof', expected: names.join(' | '), received } },
   )
 }

@@ -5,6 +5,7 @@ import {
   registeredWindowPostProof,
   registeredWinningPostProof,
 } from '../../../src/request/registered-proofs.ts'
+import { proverErrorOf } from '../../support/expect-error.ts'
 
 describe('registered PoSt proofs', () => {
   it('have the chain’s numbers', () => {
@@ -43,6 +44,19 @@ describe('registered PoSt proofs', () => {
 
   it('refuse a WindowPoSt number for winning-post', () => {
     expect(() => registeredWinningPostProof(5)).toThrow(/0 to 4/)
+  })
+
+  it.each([
+    // V1 and V1_2 of five sizes each; V1_1 is another name of V1_2.
+    ['window-post', 10, 'StackedDrgWindow'],
+    ['winning-post', 5, 'StackedDrgWinning'],
+  ] as const)('of %s are named once each where another name is refused', async (kind, count, prefix) => {
+    const { message, details } = await proverErrorOf(() => registeredPostProof('StackedDrg4KiBV1', kind))
+    const names = details.expected?.split(' | ') ?? []
+    expect(names).toHaveLength(count)
+    expect(new Set(names.map((name) => registeredPostProof(name, kind).id)).size).toBe(count)
+    expect(message.match(new RegExp(prefix, 'g'))).toHaveLength(count)
+    expect(message.includes('(or V1_1 for V1_2)')).toBe(kind === 'window-post')
   })
 })
 
