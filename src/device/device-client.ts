@@ -1,6 +1,5 @@
 /**
  * The main side of a device: one worker (a thread or a child process), one device, and calls that carry whole batches.
- * What they carry is told apart here: a thread shares a witness's memory, a process is sent it in counted parts.
  */
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import type { CompactWitness } from '../circuit/shape.ts'
@@ -88,22 +87,9 @@ export interface DeviceClient {
   close(): Promise<void>
 }
 
-/** A part of a byte array on its way to a process. Parts come in order; the last one ends at `total`. */
-export interface SentBytes {
-  readonly id: number
-  readonly total: number
-  readonly offset: number
-  readonly bytes: Uint8Array
-}
-
-/** A witness that was sent before the batch: the ids of its inputs, bits and wide values. */
-export interface SentWitness extends Pick<CompactWitness, 'unchecked'> {
-  readonly sent: readonly [inputs: number, bits: number, wide: number]
-}
-
-/** A batch as its worker gets it: a process has been sent its witnesses before. */
+/** A batch as its worker gets it: its own list, which can be emptied when the device has the witnesses. */
 export interface WorkerBatch extends Omit<Batch, 'witnesses'> {
-  readonly witnesses: readonly (CompactWitness | SentWitness)[]
+  readonly witnesses: CompactWitness[]
 }
 
 /** The functions of `device-functions.ts`. */
@@ -114,9 +100,6 @@ export type DeviceFunctions = {
   readonly calibrate: (args: undefined, run: Run) => Promise<TuningInUse>
   readonly proveBatch: (batch: WorkerBatch, run: Run) => Promise<BatchResult>
   readonly warm: (circuit: DeviceCircuit, run: Run) => Promise<PointResidency | undefined>
-  readonly receive: (part: SentBytes) => void
-  /** Drops what was sent and will not be used. */
-  readonly discard: (ids: readonly number[]) => void
   readonly warmUp: (args: undefined, run: Run) => Promise<void>
   readonly forget: (circuitId: CircuitId) => Promise<void>
   readonly returnAside: (circuitId: CircuitId) => void
@@ -136,23 +119,17 @@ export interface DeviceHostOptions {
 /** Freeing a device takes milliseconds; one that does not answer is ended. */
 const CLOSE_LIMIT_MS = 5_000
 
-/** Bytes that cross to a process at once: the channel's buffers stay small, and an abort gets through between two. */
-const PART_BYTES = 4 * 2 ** 20
-
 /** A device in a worker thread or a child process. */
 export class WorkerDeviceClient implements DeviceClient {
   readonly info: DeviceInfo
   readonly exited: Promise<ProverError>
   stagingBytes: number | undefined
   readonly #link: Link<DeviceFunctions>
-  readonly #shared: boolean
   #lost: ProverError | undefined
-  #sent = 0
   #closing: Promise<void> | undefined
 
   private constructor(link: Link<DeviceFunctions>, info: DeviceInfo) {
     this.#link = link
-    this.#shared = link instanceof WorkerLink
     this.info = info
     this.exited = link.exited.then((error) => this.#lost ?? error)
   }
@@ -213,25 +190,8 @@ export class WorkerDeviceClient implements DeviceClient {
   }
 
   async proveBatch(batch: Batch, options: CallOptions): Promise<BatchResult> {
-    if (this.#shared) return this.#noted(this.#link.call('proveBatch', batch, options))
-    const ids: number[] = []
-    try {
-      const witnesses: SentWitness[] = []
-      for (const { inputs, bits, wide, unchecked } of batch.witnesses) {
-        const sent = [inputs, bits, wide].map(() => this.#sent++) as unknown as SentWitness['sent']
-        ids.push(...sent)
-        for (const [k, bytes] of [inputs, bits, wide].entries()) await this.#send(sent[k] as number, bytes, options)
-        witnesses.push({ sent, unchecked })
-      }
-      return await this.#noted(this.#link.call('proveBatch', { ...batch, witnesses }, options))
-    } catch (error) {
-      this.#link.call('discard', ids).catch(() => {})
-      throw error
-    }
-  }
-
-  async #noted(call: Promise<BatchResult>): Promise<BatchResult> {
-    const result = await this.#guarded(call)
+    const witnesses = [...batch.witnesses]
+    const result = await this.#guarded(this.#link.call('proveBatch', { ...batch, witnesses }, options))
     this.stagingBytes = result.stagingBytes
     return result
   }
@@ -277,24 +237,6 @@ export class WorkerDeviceClient implements DeviceClient {
     } finally {
       clearTimeout(timer)
     }
-  }
-
-  async #send(id: number, bytes: Uint8Array, { signal }: CallOptions): Promise<void> {
-    let offset = 0
-    // A copy: shared memory does not cross to a process. What is sent has been written out when the call is made.
-    const copy = new Uint8Array(Math.min(PART_BYTES, bytes.length))
-    // One part is written out while the process takes in the one before.
-    let before: Promise<void> = Promise.resolve()
-    do {
-      const part = copy.subarray(0, Math.min(PART_BYTES, bytes.length - offset))
-      part.set(bytes.subarray(offset, offset + part.length))
-      const sent = this.#link.call('receive', { id, total: bytes.length, offset, bytes: part }, { signal })
-      sent.catch(() => {})
-      await before
-      before = sent
-      offset += part.length
-    } while (offset < bytes.length)
-    await before
   }
 
   /** A device that was lost is of no use to the next call: its worker has gone before whoever used it knows. */

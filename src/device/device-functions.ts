@@ -17,15 +17,8 @@ import { QUERIES, type Query } from '../params/layout.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
 import { SrsFile } from '../params/srs-file.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
-import type {
-  BatchResult,
-  DeviceCircuit,
-  DeviceFunctions,
-  PointResidency,
-  SentBytes,
-  SentWitness,
-  WorkerBatch,
-} from './device-client.ts'
+import { freePiped } from './byte-pipe.ts'
+import type { BatchResult, DeviceCircuit, DeviceFunctions, PointResidency, WorkerBatch } from './device-client.ts'
 import { DeviceMemory } from './device-memory.ts'
 import type { DeviceInfo, DeviceSpec } from './device-spec.ts'
 import { IdleWork } from './idle-work.ts'
@@ -69,7 +62,6 @@ class DeviceHost {
   )
   /** Of the circuits that are open. */
   readonly #plans = new Map<CircuitId, MemoryPlan>()
-  readonly #received = new Map<number, { readonly bytes: Uint8Array; at: number }>()
   #warming: AbortController | undefined
   #open: OpenDevice | undefined
   #idleWork: IdleWork | undefined
@@ -102,19 +94,19 @@ class DeviceHost {
     },
     proveBatch: async (batch, run) => {
       using _busy = await this.#idleWork?.giveWay()
-      const result = await this.#proveBatch(batch, run)
-      this.#setAside(batch)
-      return result
+      try {
+        const result = await this.#proveBatch(batch, run)
+        this.#setAside(batch)
+        return result
+      } finally {
+        drop(batch.witnesses)
+      }
     },
     warm: async (circuit, run) => {
       using _busy = await this.#idleWork?.giveWay()
       const points = await this.#warm(circuit, run)
       this.#setAside(circuit)
       return points
-    },
-    receive: (part) => this.#receive(part),
-    discard: (ids) => {
-      for (const id of ids) this.#received.delete(id)
     },
     warmUp: async (_, run) => {
       using _busy = await this.#idleWork?.giveWay()
@@ -170,15 +162,15 @@ class DeviceHost {
   async #proveBatch(batch: WorkerBatch, run: Run): Promise<BatchResult> {
     this.#warming?.abort()
     const from = performance.now()
-    const witnesses = batch.witnesses.map((witness) => this.#witness(witness))
+    const { witnesses } = batch
     using _memory = await this.#admit(batch, { ...run, urgent: batch.urgent })
     using circuit = await this.#circuits.use(batch, run)
     const loadMs = performance.now() - from
     try {
       const { shape, points, shared, file } = circuit
       const passed = (milestone: Milestone): void => {
-        // Copies that were sent here go: who sent them has the original for another try.
-        if (milestone === 'taken') witnesses.length = 0
+        // Copies go: whoever called has the original for another try.
+        if (milestone === 'taken') drop(witnesses)
         run.passed?.(milestone)
       }
       const order = this.#batches++ - RANK_STEP * (batch.rank ?? 0)
@@ -187,7 +179,7 @@ class DeviceHost {
       using place = batch.urgent || points.streamedBytes === 0 ? undefined : shared.announce(ordered)
       const input = { device: this.#device, shape, witnesses, points: place ?? points, key: file.key }
       const given = this.#blinding
-      const blindings = given === undefined ? undefined : batch.witnesses.map(() => given)
+      const blindings = given === undefined ? undefined : witnesses.map(() => given)
       const proofs = await proveBatch(input, ordered, blindings)
       return { proofs, loadMs, points: residencyOf(points), stagingBytes: this.#open?.stagingBytes?.() }
     } catch (error) {
@@ -203,29 +195,6 @@ class DeviceHost {
       }
       throw error
     }
-  }
-
-  #receive({ id, total, offset, bytes }: SentBytes): void {
-    const known = this.#received.get(id) ?? { bytes: new Uint8Array(total), at: 0 }
-    if (known.at !== offset || offset + bytes.length > known.bytes.length) {
-      throw new RangeError(
-        `bytes ${offset} to ${offset + bytes.length} of ${known.bytes.length} came after ${known.at}`,
-      )
-    }
-    known.bytes.set(bytes, offset)
-    known.at += bytes.length
-    this.#received.set(id, known)
-  }
-
-  #witness(witness: CompactWitness | SentWitness): CompactWitness {
-    if (!('sent' in witness)) return witness
-    const [inputs, bits, wide] = witness.sent.map((id) => {
-      const known = this.#received.get(id)
-      this.#received.delete(id)
-      if (known === undefined || known.at !== known.bytes.length) throw new Error('a part of the witness did not come')
-      return known.bytes
-    }) as [Uint8Array, Uint8Array, Uint8Array]
-    return { inputs, bits, wide, unchecked: witness.unchecked }
   }
 
   async #warmUp(run: Run): Promise<void> {
@@ -346,6 +315,11 @@ class DeviceHost {
     // After the reply has left.
     setImmediate(this.#end)
   }
+}
+
+/** Empties a list of witnesses, and frees what came through a pipe. */
+function drop(witnesses: CompactWitness[]): void {
+  for (const { inputs, bits, wide } of witnesses.splice(0)) for (const bytes of [inputs, bits, wide]) freePiped(bytes)
 }
 
 function residencyOf({ keptBytes, streamedBytes }: SrsPoints): PointResidency {

@@ -1,13 +1,16 @@
 /**
- * Calls to a child process, which keep what `link.ts` promises. Arguments are copied, so they hold no shared memory.
+ * Calls to a child process, which keep what `link.ts` promises. Arguments are copied: byte arrays, which may lie in
+ * shared memory, through a pipe of their own (`byte-pipe.ts`), the rest in a message.
  *
  * A device gets a process where its driver needs variables of its own (identical cards), and where a driver that
  * crashes must not end the process that asked for a proof.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { writeSync } from 'node:fs'
+import type { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { WorkerExitedError } from '../errors.ts'
+import { BytePipe, PIPE_FD, type PipedArgs, PipedBytes } from './byte-pipe.ts'
 import {
   answer,
   type CallOptions,
@@ -21,7 +24,7 @@ import {
 } from './link.ts'
 
 type ToChild =
-  | { readonly kind: 'call'; readonly id: number; readonly method: string; readonly args: unknown }
+  | ({ readonly kind: 'call'; readonly id: number; readonly method: string } & PipedArgs)
   | { readonly kind: 'abort'; readonly id: number }
 
 type FromChild = { readonly id: number } & ({ readonly kind: 'reply'; readonly reply: Reply } | Told)
@@ -39,6 +42,7 @@ const LAST_WORDS = 300
 export class ProcessLink<F extends WorkerFunctions> implements Link<F> {
   readonly name: string
   readonly #child: ChildProcess
+  readonly #pipe: BytePipe
   readonly #calls = new Calls(() => void this.terminate())
   readonly #listeners = new Map<number, Listener>()
   #calledSoFar = 0
@@ -52,9 +56,10 @@ export class ProcessLink<F extends WorkerFunctions> implements Link<F> {
     this.#child = fork(fileURLToPath(file), [], {
       execArgv: [],
       serialization: 'advanced',
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc', 'pipe'],
       env: { ...process.env, ...environment },
     })
+    this.#pipe = new BytePipe(this.#child.stdio?.[PIPE_FD] as Writable | undefined)
     let lastWords = ''
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       lastWords = (lastWords + text).slice(-LAST_WORDS)
@@ -94,13 +99,24 @@ export class ProcessLink<F extends WorkerFunctions> implements Link<F> {
 
   #passage(method: string, args: unknown, options: CallOptions): Passage {
     const id = this.#calledSoFar++
+    const stop = new AbortController()
+    const send = async (): Promise<Reply> => {
+      const piped = await this.#pipe.send(args, stop.signal).catch(async (error: unknown) => {
+        // Whoever can't be sent anything has gone, or is of no use.
+        if (!stop.signal.aborted) await this.terminate()
+        throw error
+      })
+      return await new Promise((settle) => {
+        this.#listeners.set(id, { settle, options })
+        this.#send({ kind: 'call', id, method, ...piped })
+      })
+    }
     return {
-      send: () =>
-        new Promise((settle) => {
-          this.#listeners.set(id, { settle, options })
-          this.#send({ kind: 'call', id, method, args })
-        }),
-      abort: () => this.#send({ kind: 'abort', id }),
+      send,
+      abort: () => {
+        stop.abort()
+        this.#send({ kind: 'abort', id })
+      },
       close: () => this.#listeners.delete(id),
     }
   }
@@ -119,6 +135,8 @@ export class ProcessLink<F extends WorkerFunctions> implements Link<F> {
 /** The child's side: answers the calls of a {@link ProcessLink} until {@link endProcess}. */
 export function serveProcess(functions: WorkerFunctions): void {
   const running = new Map<number, AbortController>()
+  const bytes = new PipedBytes()
+  bytes.listen()
   const send = (message: FromChild): void => {
     if (process.connected) process.send?.(message)
   }
@@ -127,9 +145,8 @@ export function serveProcess(functions: WorkerFunctions): void {
     if (message.kind === 'abort') return running.get(id)?.abort()
     const controller = new AbortController()
     running.set(id, controller)
-    const reply = await answer(functions, message.method, message.args, controller.signal, (told) =>
-      send({ id, ...told }),
-    )
+    const args = await bytes.restore(message)
+    const reply = await answer(functions, message.method, args, controller.signal, (told) => send({ id, ...told }))
     running.delete(id)
     send({ kind: 'reply', id, reply })
   })

@@ -47,6 +47,8 @@ export interface WorkerLinkOptions {
    * then asks it to end.
    */
   readonly endsBy?: string | undefined
+  /** Mebibytes that V8 lets young objects of the thread fill before it looks for garbage. @default V8's, some tens */
+  readonly youngHeapMb?: number | undefined
 }
 
 /** The main side of one worker thread. */
@@ -62,8 +64,10 @@ export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
   /** @param file built JavaScript that calls {@link serveWorker} */
   constructor(file: URL, name: string, workerData: unknown, options: WorkerLinkOptions = {}) {
     this.name = name
-    this.#endsBy = options.endsBy
-    this.#worker = new Worker(file, { name, workerData, execArgv: [] })
+    const { endsBy, youngHeapMb } = options
+    this.#endsBy = endsBy
+    const limits = youngHeapMb === undefined ? {} : { resourceLimits: { maxYoungGenerationSizeMb: youngHeapMb } }
+    this.#worker = new Worker(file, { name, workerData, execArgv: [], ...limits })
     this.#remote = wrap(nodeEndpoint(this.#worker)) as unknown as Dispatch
     this.#threadEnded = new Promise((resolve) => this.#worker.once('exit', () => resolve()))
     let cause: unknown

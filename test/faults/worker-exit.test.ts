@@ -142,6 +142,9 @@ describe('WorkerLink', () => {
 describe('ProcessLink', () => {
   type Functions = Pick<FaultFunctions, 'echo' | 'count' | 'remark'> & {
     readonly crash: (signal: string, run: Run) => Promise<void>
+    readonly sums: (args: { arrays: readonly Uint8Array[] }, run: Run) => { of: [number, number][]; left: number[] }
+    readonly block: (args: { ms: number; signal?: string }, run: Run) => void
+    readonly residentBytes: (args: undefined, run: Run) => number
   }
   const file = new URL('../support/fault-child.js', import.meta.url)
   const start = (): ProcessLink<Functions> => new ProcessLink<Functions>(file, 'fault')
@@ -182,6 +185,93 @@ describe('ProcessLink', () => {
     const last = proverErrorOf(() => link.call('count', { units: 1000, unitMs: 5 }))
     await link.terminate()
     expect((await last).code).toBe('ERR_WORKER_EXITED')
+  })
+
+  /** More than any pipe holds. */
+  const large = (): Uint8Array => new Uint8Array(12 * 2 ** 20).fill(1)
+
+  test('byte arrays cross whole: shared ones, parts of others, empty ones, of calls that are made at once', async () => {
+    const link = start()
+    const shared = new Uint8Array(new SharedArrayBuffer(3 * 2 ** 20 + 5)).fill(2)
+    const part = new Uint8Array(100).fill(3).subarray(10, 17)
+    const [first, second, third] = await Promise.all([
+      link.call('sums', { arrays: [shared, part, new Uint8Array(0)] }),
+      link.call('sums', { arrays: [large(), Buffer.from([250, 5])] }),
+      link.call('echo', { list: [{ bytes: part }], set: new Set([1]), nothing: undefined }),
+    ])
+    expect(first).toEqual({
+      of: [
+        [3 * 2 ** 20 + 5, 6 * 2 ** 20 + 10],
+        [7, 21],
+        [0, 0],
+      ],
+      left: [0, 0, 0],
+    })
+    expect(second.of).toEqual([
+      [12 * 2 ** 20, 12 * 2 ** 20],
+      [2, 255],
+    ])
+    expect(third).toEqual({ list: [{ bytes: new Uint8Array(7).fill(3) }], set: new Set([1]), nothing: undefined })
+    await link.terminate()
+  })
+
+  test('a process that does not read holds the sender up: little is copied ahead', async () => {
+    const link = start()
+    await link.call('block', { ms: 300 })
+    await delay(50)
+    const before = process.memoryUsage().arrayBuffers
+    const arrays = [large(), large()]
+    const sending = link.call('sums', { arrays })
+    await delay(100)
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(26 * 2 ** 20)
+    expect((await sending).of).toEqual(arrays.map(({ length }) => [length, length]))
+    await link.terminate()
+  })
+
+  test('an abort in mid-send: the call rejects once nothing is sent any more, and the process drops what came', async () => {
+    const link = start()
+    const abortOne = async (): Promise<void> => {
+      await link.call('block', { ms: 150 })
+      await delay(30)
+      const abort = new AbortController()
+      // The first array has come when the second is on its way.
+      const second = new Uint8Array(new SharedArrayBuffer(100 * 2 ** 20))
+      const sending = link.call('sums', { arrays: [large(), second] }, { signal: abort.signal })
+      await delay(200)
+      abort.abort('enough')
+      await expect(sending).rejects.toBe('enough')
+    }
+    await abortOne()
+    const before = await link.call('residentBytes', undefined)
+    for (let k = 0; k < 5; k++) await abortOne()
+    // 5 times 12 MiB and more came.
+    expect((await link.call('residentBytes', undefined)) - before).toBeLessThan(30 * 2 ** 20)
+    expect((await link.call('sums', { arrays: [large()] })).of).toEqual([[12 * 2 ** 20, 12 * 2 ** 20]])
+    await link.terminate()
+  })
+
+  test.each(['SIGKILL', 'SIGSEGV'])(
+    'a process that ends by %s in mid-send rejects the call by that name',
+    async (signal) => {
+      const link = start()
+      await link.call('block', { ms: 100, signal })
+      await delay(30)
+      const error = await proverErrorOf(() => link.call('sums', { arrays: [large(), large()] }))
+      expect(error).toBeInstanceOf(WorkerExitedError)
+      expect(error.message).toContain(`was ended by ${signal}`)
+      const later = await proverErrorOf(() => link.call('sums', { arrays: [large()] }))
+      expect(later).toBeInstanceOf(WorkerExitedError)
+    },
+  )
+
+  test('terminate in mid-send rejects the call', async () => {
+    const link = start()
+    await link.call('block', { ms: 60_000 })
+    await delay(30)
+    const sending = proverErrorOf(() => link.call('sums', { arrays: [large()] }))
+    await delay(30)
+    await link.terminate()
+    expect((await sending).code).toBe('ERR_WORKER_EXITED')
   })
 })
 
