@@ -4,8 +4,9 @@ import { circuitShape } from '../circuit/circuit-shape.ts'
 import type { CircuitShape } from '../circuit/shape.ts'
 import { CpuDevice } from '../cpu/cpu-device.ts'
 import { asError, GpuUnavailableError, ProverError, UnsupportedProofError } from '../errors.ts'
-import type { ProvingDevice, Run } from '../groth16/proving-device.ts'
+import type { Run } from '../groth16/proving-device.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
+import type { WebGpuDevice } from '../webgpu/webgpu-device.ts'
 import type { DevelopmentFiles } from './files-in-the-making.ts'
 import { writeDevelopmentParameters } from './make-development-parameters.ts'
 
@@ -30,7 +31,8 @@ export type SetupFunctions = {
 export const setupFunctions: SetupFunctions = {
   async setup(task, run) {
     const shape = circuitShape(task.circuitId)
-    const device = task.device === 'gpu' ? await openGpu(task, shape, run) : await CpuDevice.create(task)
+    if (task.device === 'gpu') return await onGpu(task, shape, run)
+    const device = await CpuDevice.create(task)
     try {
       return await writeDevelopmentParameters(device, shape, task.files, task.suffix, run, task.toxic)
     } finally {
@@ -39,12 +41,25 @@ export const setupFunctions: SetupFunctions = {
   },
 }
 
+async function onGpu(task: SetupTask, shape: CircuitShape, run: Run): Promise<string> {
+  const device = await openGpu(task, shape, run)
+  try {
+    return await writeDevelopmentParameters(device, shape, task.files, task.suffix, run, task.toxic)
+  } catch (error) {
+    if (!ProverError.is(error) || error.code !== 'ERR_GPU_OUT_OF_MEMORY') throw error
+    const { tooLittleMemory } = await import('./setup-memory.ts')
+    throw tooLittleMemory(error, device, shape)
+  } finally {
+    await device.close()
+  }
+}
+
 /** Loaded only here: whoever uses the CPU needs no driver. */
 async function openGpu(
   { allowSoftware }: SetupTask,
   { circuitId, log2Domain }: CircuitShape,
   run: Run,
-): Promise<ProvingDevice> {
+): Promise<WebGpuDevice> {
   const { WebGpuDevice } = await import('../webgpu/webgpu-device.ts')
   const device = await WebGpuDevice.create({ allowSoftware })
   try {

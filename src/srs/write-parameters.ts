@@ -19,10 +19,10 @@ export interface WrittenParameters {
 }
 
 /** Bytes of points made at once. */
-const CHUNK_BYTES: Readonly<Record<ProvingDevice['kind'], number>> = { cpu: 24 * 2 ** 20, webgpu: 96 * 2 ** 20 }
+export const CHUNK_BYTES: Readonly<Record<ProvingDevice['kind'], number>> = { cpu: 24 * 2 ** 20, webgpu: 96 * 2 ** 20 }
 
 /** While chunks are written the next one is made. */
-const CHUNKS_IN_HAND = 3
+export const CHUNKS_IN_HAND = 3
 
 /** A multiple in G2 takes about three times as long. */
 const COST = { g1: 1, g2: 3 } as const

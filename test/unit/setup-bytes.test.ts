@@ -3,7 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { type CircuitSize, circuitSize } from '../../src/budget/circuit-sizes.ts'
 import type { CircuitId } from '../../src/circuit/circuit-id.ts'
 import { circuitShape } from '../../src/circuit/circuit-shape.ts'
+import { GpuOutOfMemoryError } from '../../src/errors.ts'
 import { QUERIES } from '../../src/params/layout.ts'
+import { tooLittleMemory } from '../../src/srs/setup-memory.ts'
 import { planMade } from '../../src/webgpu/setup/made-plan.ts'
 import { setupBytes, uploadedBytes } from '../../src/webgpu/setup/setup-bytes.ts'
 import { setupInstances } from '../../src/webgpu/setup/setup-instances.ts'
@@ -41,6 +43,23 @@ describe('a set-up', () => {
     // A table of 13 windows of 2^19 multiples in G1, half a GiB of scalars.
     expect(points).toBeGreaterThan(values + 13 * 2 ** 19 * 96 + 2 ** 29)
     expect(points).toBeLessThan(22 * GIB)
+  })
+})
+
+describe('a set-up that is written to files', () => {
+  test('says what it takes where a GPU has too little', () => {
+    const device = { name: 'a card', gpu: { bindingBytes }, rangePoints: () => 2 ** 24 }
+    const shape = { circuitId: 'porep-32g', ...size('porep-32g') } as const
+    const { columns, points } = setupBytes(shape, { bindingBytes }, { g1: 2 ** 24, g2: 2 ** 24 })
+    // A range of 96 MiB, the encodings of three, and eight buffers of 16 MiB that these are read back through.
+    const needed = Math.max(columns, points + (4 * 96 + 8 * 16) * 2 ** 20)
+    const refused = new GpuOutOfMemoryError('No device memory for sums: 5 bytes', { details: { received: '5' } })
+    expect(tooLittleMemory(refused, device, shape)).toMatchObject({
+      code: 'ERR_GPU_OUT_OF_MEMORY',
+      message: `development parameters of porep-32g take up to ${needed} bytes of device memory: ${refused.message}`,
+      details: { device: 'a card', expected: `up to ${needed} bytes`, received: '5' },
+      cause: refused,
+    })
   })
 })
 

@@ -7,6 +7,7 @@ import type { Group } from '../curve/batch-affine.ts'
 import { fixedBaseBytes } from '../curve/fixed-base.ts'
 import { ELEMENT_BYTES, elementsBytes, shardLog2 } from '../elements.ts'
 import { allocationBytes, type Gpu } from '../gpu.ts'
+import { READ_BACK_BUFFERS, READ_BACK_BYTES } from '../read-back.ts'
 import { ROWS_PER_THREAD } from './lagrange.ts'
 
 /** Bytes of buffers as they are allocated; points come on top. */
@@ -56,6 +57,14 @@ export function setupBytes(
     points: 3 * column + densities + tables.reduce((sum, bytes) => sum + bytes, 0) + scalars,
   }
 }
+
+/**
+ * What writing points to a file takes on top of that: a range that is made, the encodings of all that are in hand, and
+ * what they are read back through.
+ * @param inHand ranges whose encodings are there or in the making at once
+ */
+export const writingBytes = (rangeBytes: number, inHand: number): number =>
+  (1 + inHand) * allocationBytes(rangeBytes) + READ_BACK_BUFFERS * READ_BACK_BYTES
 
 /** Scalars of a group whose queries have so many points. */
 export const fixedBaseScalars = (

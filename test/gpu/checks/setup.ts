@@ -15,11 +15,12 @@ import { openVerifyingKey } from '../../../src/params/srs-file.ts'
 import type { ToxicWaste } from '../../../src/params/toxic-waste.ts'
 import { madeOnDevice } from '../../../src/srs/made-on-device.ts'
 import { exportPoints, FixedBase, fixedBaseMultiples } from '../../../src/webgpu/curve/fixed-base.ts'
+import { allocationBytes } from '../../../src/webgpu/gpu.ts'
 import { READ_BACK_BUFFERS, READ_BACK_BYTES, ReadBackRing } from '../../../src/webgpu/read-back.ts'
 import { computeColumns } from '../../../src/webgpu/setup/columns.ts'
 import { GpuSetup, type WrapPoints } from '../../../src/webgpu/setup/device-setup.ts'
 import { QueryScalars, scalarBytes } from '../../../src/webgpu/setup/query-scalars.ts'
-import { setupBytes } from '../../../src/webgpu/setup/setup-bytes.ts'
+import { setupBytes, writingBytes } from '../../../src/webgpu/setup/setup-bytes.ts'
 import { WebGpuDevice } from '../../../src/webgpu/webgpu-device.ts'
 import { removeDirectory, temporaryDirectory } from '../../support/temporary-directory.ts'
 import { tinyCircuit, tinyWitness } from '../../support/tiny-circuit.ts'
@@ -191,6 +192,30 @@ const planned =
     assert.equal(gpu.usedBytes, used, 'every buffer is released')
   }
 
+/** Ranges that are written, one read back while others are made, take no more than is counted. */
+const written: Check = async (gpu) => {
+  const circuit = tinyCircuit()
+  const { points: count } = paramsLayout(circuit).queries.h
+  const wrap: WrapPoints = (group, of, buffer) => ({ group, count: of, release: () => gpu.release(buffer) })
+  const setup = await GpuSetup.create(gpu, circuit, recordedToxic('2KiB', 'window'), { g1: 64, g2: 64 }, wrap, run)
+  gpu.trim()
+  const before = gpu.allocatedBytes
+  gpu.peakBytes = before
+  const inHand = 3
+  const range = { query: 'h', first: 0, count } as const
+  const encodings: string[] = []
+  const encode = (): Promise<void> =>
+    setup.encode(range, async (_, bytes) => void encodings.push(Buffer.from(bytes).toString('hex')), run)
+  await Promise.all(Array.from({ length: inHand }, encode))
+  assert.equal(new Set(encodings).size, 1)
+  assert.equal(encodings[0]?.length, 2 * 96 * count)
+  // Besides: the scalars of the range, parameters of units, what is told of a zero among the scalars.
+  const small = allocationBytes(scalarBytes(count)) + 2 ** 16
+  const most = gpu.peakBytes - before
+  assert(most <= writingBytes(96 * count, inHand) + small, `${most} bytes at most`)
+  await setup.release()
+}
+
 /** More parts than the ring has buffers, taken in their own time, by two readers; one that fails ends alone. */
 const ring: Check = async (gpu) => {
   const used = gpu.usedBytes
@@ -296,6 +321,7 @@ export const setupChecks: Readonly<Record<string, Check>> = {
   'set-up: scalars of winning-2k in shards': withShards(15, scalars(circuit('winning-2k'))),
   'set-up: points of a tiny circuit': points,
   'set-up: nothing of its secrets is left': forgotten,
+  'set-up: memory while points are written': written,
   'set-up: reading back through a ring': ring,
   'set-up: reading back for one who answers late': lateTaker,
   'set-up: memory of winning-2k': planned('winning-2k'),
