@@ -21,14 +21,19 @@ function tool(script, args) {
   return status === 0
 }
 
-/** @returns whether every step succeeded. A type error does not keep the WebAssembly from being built. */
+/**
+ * Tells on stderr of each of its two steps, of some ten seconds on a busy machine.
+ * @returns whether both succeeded. A type error does not keep the WebAssembly from being built
+ */
 export function build({ clean = false } = {}) {
   if (clean) rmSync(join(root, 'dist'), { recursive: true, force: true })
+  console.error('building dist/: TypeScript …')
   const javascript = tool('typescript/bin/tsc', ['-p', 'tsconfig.build.json'])
   // npm makes a command executable when it first links it, and keeps that link: in this folder it would lead to a new
   // file that is not.
   const command = join(root, 'dist/cli/wgzk.js')
   if (existsSync(command)) chmodSync(command, 0o755)
+  console.error('building dist/: WebAssembly …')
   const wasm = tool('tsx/dist/cli.mjs', ['src/cpu/assembly/build.ts'])
   return javascript && wasm
 }

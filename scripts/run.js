@@ -17,12 +17,9 @@ if (file === undefined) {
   console.error('usage: node scripts/run.js FILE [ARGUMENTS…]')
   process.exit(2)
 }
-if (!isBuilt()) {
-  console.error('building dist/ …')
-  if (!build()) {
-    console.error('The build failed; see above.')
-    process.exit(1)
-  }
+if (!isBuilt() && !build()) {
+  console.error('The build failed; see above.')
+  process.exit(1)
 }
 
 const child = spawn(process.execPath, [...nodeFlags(), '--import', 'tsx', join(root, file), ...args], {
