@@ -190,11 +190,15 @@ export class FixedBase {
     try {
       const adder = set.own(await BatchAffine.create(gpu, group, Math.min(SLICE_PAIRS, pairCount)))
       const table = await set.allocate((entries + 1) * pointBytes, 'table of multiples')
-      const pairs = await gpu.allocate(pairCount * PAIR_BYTES, 'pairs')
-      // Digits of scalars, which are secrets of a set-up.
-      set.own({ release: () => forget(gpu, pairs) })
-      const sums = await set.allocate(pairCount * pointBytes, 'sums')
-      const others = await set.allocate(second * pointBytes, 'sums')
+      // Digits of scalars and sums of a few multiples, which tell of the digits: these are secrets of a set-up.
+      const secret = async (bytes: number, label: string): Promise<GPUBuffer> => {
+        const buffer = await gpu.allocate(bytes, label)
+        set.own({ release: () => forget(gpu, buffer) })
+        return buffer
+      }
+      const pairs = await secret(pairCount * PAIR_BYTES, 'pairs')
+      const sums = await secret(pairCount * pointBytes, 'sums')
+      const others = await secret(second * pointBytes, 'sums')
       const words = windowBases(group, base, bits)
       await gpu.upload(table, 0, new Uint8Array(words.buffer))
       const stream = new UnitStream(gpu, 'table of multiples', run, entries * ADDITION_COST[group])

@@ -15,7 +15,7 @@ import { openVerifyingKey } from '../../../src/params/srs-file.ts'
 import type { ToxicWaste } from '../../../src/params/toxic-waste.ts'
 import { madeOnDevice } from '../../../src/srs/made-on-device.ts'
 import { exportPoints, FixedBase, fixedBaseMultiples } from '../../../src/webgpu/curve/fixed-base.ts'
-import { allocationBytes } from '../../../src/webgpu/gpu.ts'
+import { allocationBytes, type Gpu } from '../../../src/webgpu/gpu.ts'
 import { READ_BACK_BUFFERS, READ_BACK_BYTES, ReadBackRing } from '../../../src/webgpu/read-back.ts'
 import { computeColumns } from '../../../src/webgpu/setup/columns.ts'
 import { GpuSetup, type WrapPoints } from '../../../src/webgpu/setup/device-setup.ts'
@@ -88,8 +88,7 @@ const multiples =
       for (let k = 0; k < 32; k++) bytes[32 * i + k] = Number((value >> BigInt(8 * k)) & 0xffn)
     }
     const used = gpu.usedBytes
-    const table = await FixedBase.create(gpu, group, encode(base), { total: count, atOnce: 5 }, run, bits)
-    table.release()
+    await leavesNothing(gpu, await FixedBase.create(gpu, group, encode(base), { total: count, atOnce: 5 }, run, bits))
     const size = group === 'g1' ? 96 : 192
     const out = new Uint8Array(size * count)
     await fixedBaseMultiples(gpu, group, encode(base), bytes, out, run, bits)
@@ -99,6 +98,24 @@ const multiples =
     }
     assert.equal(gpu.usedBytes, used, 'every buffer is released')
   }
+
+/** What a table of multiples worked with tells nothing of the digits of its scalars once it is given back. */
+async function leavesNothing(gpu: Gpu, table: FixedBase): Promise<void> {
+  const given: GPUBuffer[] = []
+  Object.assign(gpu, { release: (buffer: GPUBuffer) => void given.push(buffer) })
+  table.release()
+  Reflect.deleteProperty(gpu, 'release')
+  const secret = given.filter(({ label }) => label === 'pairs' || label === 'sums')
+  assert.equal(secret.length, 3)
+  for (const buffer of secret) {
+    const bytes = await gpu.download(buffer, 0, buffer.size)
+    assert(
+      bytes.every((byte) => byte === 0),
+      `${buffer.label} are zero`,
+    )
+  }
+  for (const buffer of given) gpu.release(buffer)
+}
 
 const g1Of = (k: bigint): Uint8Array => encodeG1(k === 0n ? G1.ZERO : G1.BASE.multiplyUnsafe(k))
 const g2Of = (k: bigint): Uint8Array => encodeG2(k === 0n ? G2.ZERO : G2.BASE.multiplyUnsafe(k))
