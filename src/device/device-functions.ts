@@ -127,7 +127,7 @@ class DeviceHost {
 
   async #start(spec: DeviceSpec, run: Run): Promise<DeviceInfo> {
     try {
-      this.#open = await openDevice(spec)
+      this.#open = await openDevice(spec, run.signal)
       run.signal.throwIfAborted()
       if (spec.kind === 'cpu' || spec.selfTest !== false) await this.#device.selfTest(run)
       await this.#open.measured

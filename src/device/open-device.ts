@@ -38,10 +38,12 @@ const CALIBRATION = { idleMs: 2_000, attempts: 3 } as const
 
 /**
  * Opens a device. It is not tested yet.
+ * @param signal looked at where opening a CPU device has not begun to start threads
  * @throws {GpuUnavailableError} there is no such adapter; {@link Error} of threads or kernels
+ * @throws `signal.reason`
  */
-export async function openDevice(spec: DeviceSpec): Promise<OpenDevice> {
-  return spec.kind === 'cpu' ? await openCpu(spec) : await openWebGpu(spec)
+export async function openDevice(spec: DeviceSpec, signal: AbortSignal): Promise<OpenDevice> {
+  return spec.kind === 'cpu' ? await openCpu(spec, signal) : await openWebGpu(spec)
 }
 
 /**
@@ -55,8 +57,12 @@ async function countOnCard({ gpu }: WebGpuDevice): Promise<void> {
   if (bytes !== undefined) gpu.givenBytes = Math.min(gpu.givenBytes, Math.floor(CARD_SHARE * bytes))
 }
 
-async function openCpu({ threads, relaxedSimd }: DeviceSpec & { kind: 'cpu' }): Promise<OpenDevice> {
+async function openCpu(
+  { threads, relaxedSimd }: DeviceSpec & { kind: 'cpu' },
+  signal: AbortSignal,
+): Promise<OpenDevice> {
   const { CpuDevice } = await import('../cpu/cpu-device.ts')
+  signal.throwIfAborted()
   const device = await CpuDevice.create({ threads, relaxedSimd })
   const { kind, name, maxLog2Domain } = device
   const whenIdle = { work: (signal: AbortSignal) => device.trim(signal), options: TRIMMING }

@@ -120,6 +120,9 @@ describe('a process of its own', () => {
   })
 
   test('gives up while it is created, and ends', async () => {
-    expect((await run('create-aborted')).creating.message).toBe('never mind')
+    const { creating, openModules } = await run('create-aborted')
+    expect(creating[0].message).toBe('never mind')
+    // Threads that were ended while they loaded their modules would have left some.
+    expect(openModules).toEqual([])
   })
 })

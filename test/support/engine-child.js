@@ -2,6 +2,7 @@
  * One scenario with the built package, in a process of its own that must end by itself:
  * `node engine-child.js NAME PARAMETERS VECTORS`. Prints one JSON object.
  */
+import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Engine, ProverError, verifyProof } from '../../dist/index.js'
@@ -30,6 +31,20 @@ const reached = (engine, state) =>
       if (event.state === state) setTimeout(resolve, 20)
     })
   })
+
+/** Files that this process has open, where the system tells. */
+function openFiles() {
+  const folder = '/proc/self/fd'
+  if (!existsSync(folder)) return []
+  return readdirSync(folder).flatMap((fd) => {
+    try {
+      return readlinkSync(join(folder, fd))
+    } catch {
+      // The listing's own.
+      return []
+    }
+  })
+}
 
 const scenarios = {
   async success() {
@@ -124,9 +139,16 @@ const scenarios = {
     return { order, arrived, verified, most, usedBytes: engine.status().memory.usedBytes }
   },
   async 'create-aborted'() {
-    const abort = new AbortController()
-    setTimeout(() => abort.abort(new Error('never mind')), 20)
-    return { creating: await rejection(Engine.create({ ...options, signal: abort.signal })) }
+    const creating = []
+    for (const afterMs of [20, 40, 60, 80, 100, 120, 140, 160]) {
+      const abort = new AbortController()
+      const timer = setTimeout(() => abort.abort(new Error('never mind')), afterMs)
+      creating.push(
+        await rejection(Engine.create({ ...options, signal: abort.signal }).then((engine) => engine.close())),
+      )
+      clearTimeout(timer)
+    }
+    return { creating, openModules: openFiles().filter((file) => file.endsWith('.js')) }
   },
 }
 
