@@ -2,7 +2,6 @@
  * Known answers, computed once a device before it proves anything: a driver that computes wrong must not come as far as
  * a proof. The transform covers the field, sums in both groups the import, the sort and the additions.
  */
-
 import { setImmediate } from 'node:timers/promises'
 import { rootOfUnity } from '../cpu/ntt/domain.ts'
 import { encodeG1, encodeG2 } from '../curve/encoding.ts'
@@ -18,8 +17,9 @@ import { Domain } from './ntt/transform.ts'
 import { FR, mod, unpackDigits } from './prelude/digit-field.ts'
 import { recordSteps } from './step.ts'
 
-/** More than one pass of the transform's 8 levels. */
+/** An odd number of levels, in two groups: rounds of both kinds, with factors between the groups. */
 const LOG2_SIZE = 9
+const GROUP_BITS = 6
 const POINTS = 24
 
 /** What a device is given, and what it has to make of it. */
@@ -95,7 +95,7 @@ async function testTransform(gpu: Gpu, { coefficients, values }: TransformAnswer
   const size = values.length
   const set = new BufferSet(gpu)
   try {
-    const domain = set.own(await Domain.create(gpu, LOG2_SIZE))
+    const domain = set.own(await Domain.create(gpu, LOG2_SIZE, GROUP_BITS))
     const elements = await upload(gpu, set, values, 'self-test of the transform')
     const read = async (): Promise<bigint[]> => {
       const bytes = await gpu.download(elements, 0, size * ELEMENT_BYTES)

@@ -1,7 +1,7 @@
 /** Device memory of a circuit's shape and of each of its partitions, before anything is allocated. */
 import type { CircuitShape } from '../../circuit/shape.ts'
 import { poseidonTableScalars } from '../../cpu/circuit-machine/poseidon-table.ts'
-import { ELEMENT_BYTES, layoutOf } from '../elements.ts'
+import { ELEMENT_BYTES, elementsBytes } from '../elements.ts'
 import { allocationBytes } from '../gpu.ts'
 import { splitBits } from '../ntt/powers.ts'
 import { planTransform } from '../ntt/transform.ts'
@@ -47,18 +47,11 @@ export function partitionBytes(
   { inputs, aux, log2Domain, bits, wide }: PartitionSize,
   bindingBytes: number,
 ): Omit<AssignmentBytes, 'shape'> {
-  const elements = (count: number): number => {
-    const { shards, log2 } = layoutOf({ bindingBytes }, count)
-    if (shards === 1) return allocationBytes(Math.max(1, count) * ELEMENT_BYTES)
-    const full = 2 ** log2
-    const last = count - (shards - 1) * full
-    return (shards - 1) * allocationBytes(full * ELEMENT_BYTES) + allocationBytes(last * ELEMENT_BYTES)
-  }
   const least = (bytes: number): number => allocationBytes(Math.max(ELEMENT_BYTES, bytes))
   const witness =
     least(inputs * ELEMENT_BYTES) + least(8 * Math.ceil(bits / 64)) + least(wide * ELEMENT_BYTES) + UNIT_BYTES
-  const values = elements(inputs + aux)
-  const polynomial = elements(2 ** log2Domain)
+  const values = elementsBytes({ bindingBytes }, inputs + aux)
+  const polynomial = elementsBytes({ bindingBytes }, 2 ** log2Domain)
   return {
     // With the number of a row that does not hold.
     assign: witness + values + 2 * polynomial + least(Uint32Array.BYTES_PER_ELEMENT),

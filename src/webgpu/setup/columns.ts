@@ -7,7 +7,6 @@ import type { Run } from '../../groth16/proving-device.ts'
 import { portion } from '../../groth16/run-portion.ts'
 import type { ToxicWaste } from '../../params/toxic-waste.ts'
 import { BufferSet } from '../buffer-set.ts'
-import type { Commands } from '../commands.ts'
 import { Elements } from '../elements.ts'
 import { forget } from '../forget.ts'
 import type { Gpu } from '../gpu.ts'
@@ -125,8 +124,7 @@ export async function computeColumns(gpu: Gpu, shape: CircuitShape, toxic: Toxic
     for (const [k, side] of sides.entries()) {
       const stream = new UnitStream(gpu, 'columns', portion(run, done / total, (done + side.work) / total), side.work)
       const target = sums[k] as Elements
-      clear(stream.commands, target)
-      clear(stream.commands, slots)
+      for (const elements of [target, slots]) elements.recordClear(stream.commands, 0, elements.count)
       for (const stage of side.plan.stages) await recordStage(stream, vectors, side, stage, target)
       await stream.finish()
       done += side.work
@@ -139,10 +137,6 @@ export async function computeColumns(gpu: Gpu, shape: CircuitShape, toxic: Toxic
   } finally {
     work.release()
   }
-}
-
-function clear(commands: Commands, elements: Elements): void {
-  for (const [k, shard] of elements.shards.entries()) commands.clear(shard, 0, 32 * elements.shardCount(k))
 }
 
 interface Vectors {

@@ -39,7 +39,7 @@ const invertKernel: Kernel = {
 /** What Lagrange values dispatch. */
 export const LAGRANGE_KERNELS: readonly Kernel[] = [productsKernel, valuesKernel, invertKernel]
 
-/** Work of {@link recordLagrange}, in additions of points. */
+/** Work of {@link computeLagrange}, in additions of points. */
 export const lagrangeWork = (rows: number): number => rows * ROW_WORK
 
 /**
