@@ -16,9 +16,10 @@ import { importBytes } from './curve/import-points.ts'
 import { ELEMENT_BYTES } from './elements.ts'
 import { allocationBytes } from './gpu.ts'
 import { type JointPlan, jointBytes, jointPlan } from './joint-queries.ts'
-import { mostPoints, multiexpBytes, type PlanInput, planMultiexp } from './msm/plan.ts'
+import { carriedSumBytes } from './msm/carried-sum.ts'
+import { mostPoints, type PlanInput } from './msm/plan.ts'
 import { mostlyBits, querySumBytes } from './msm/query-sum.ts'
-import { STAGING_BUFFERS, STAGING_BYTES } from './staging.ts'
+import { MOST_STAGING_BUFFERS, STAGING_BUFFERS, STAGING_BYTES } from './staging.ts'
 
 /** What the memory of a circuit follows from. */
 export type GpuCircuit = PartitionSize & Pick<CircuitShape, 'density'>
@@ -54,7 +55,13 @@ const RANGES_HELD = 2
 const PLANNED = 1.25
 
 /** The ring of staging buffers, buffers of parameters and for reading back. */
-const FIXED_BYTES: number = STAGING_BUFFERS * STAGING_BYTES + 8 * 2 ** 20
+const fixedBytes = (buffers: number = STAGING_BUFFERS): number => buffers * STAGING_BYTES + 8 * 2 ** 20
+
+/** Encoded points for which the ring of staging buffers gets one more: those of small circuits are there before long. */
+const POINTS_PER_STAGING_BUFFER: number = 2 ** 30
+
+/** Of the memory beyond the least that a circuit takes, what staging may get. */
+const STAGING_SHARE = 1 / 16
 
 /**
  * Points are kept as if there were so much memory where it is not known: that of the smallest cards that are worth
@@ -72,7 +79,7 @@ export const rangePoints = (group: Group, bindingBytes: number): number => mostP
 
 /** Work buffers of the sums of a circuit, in ranges of so many points. */
 const sumWorkBytes = (circuit: GpuCircuit, input: PlanInput): number =>
-  mostlyBits(circuit) ? querySumBytes(input) : multiexpBytes(planMultiexp(input))
+  mostlyBits(circuit) ? querySumBytes(input) : carriedSumBytes(input)
 
 /**
  * Templates, instances and densities of at most 2 bytes an aux variable, tables of the domain. A test compares it with
@@ -89,7 +96,7 @@ export function leastGpuBytes(circuit: GpuCircuit, bindingBytes: number): number
     const work = sumWorkBytes(circuit, { group, count, bindingBytes, memoryBytes: 1 })
     return rangeBytes(group, count, RANGES_HELD) + Math.ceil(PLANNED * work)
   })
-  return FIXED_BYTES + shapeBytes(circuit) + Math.max(assign, quotient, sums + Math.max(...ranges))
+  return fixedBytes() + shapeBytes(circuit) + Math.max(assign, quotient, sums + Math.max(...ranges))
 }
 
 /** Where there is less than {@link leastGpuBytes} the plan is for that. */
@@ -103,7 +110,8 @@ function unlimited(circuit: GpuCircuit, bindingBytes: number): GpuPlan {
   const ranges = { g1: rangePoints('g1', bindingBytes), g2: rangePoints('g2', bindingBytes) }
   const kept = keptBytes(circuit, ranges)
   const keep = totalOf(kept) <= ASSUMED_MEMORY_BYTES / 4 ? QUERIES : []
-  return plan(circuit, bindingBytes, ranges, { g1: undefined, g2: undefined }, keep, ASSUMED_MEMORY_BYTES)
+  const sums = { ranges, bytes: { g1: undefined, g2: undefined } }
+  return plan(circuit, bindingBytes, sums, keep, ASSUMED_MEMORY_BYTES)
 }
 
 /**
@@ -112,16 +120,18 @@ function unlimited(circuit: GpuCircuit, bindingBytes: number): GpuPlan {
  */
 function limited(circuit: GpuCircuit, bindingBytes: number, memoryBytes: number): GpuPlan {
   const { sums } = partitionBytes(circuit, bindingBytes)
-  const room = memoryBytes - FIXED_BYTES - shapeBytes(circuit)
+  const room = memoryBytes - fixedBytes() - shapeBytes(circuit)
   const longest = { g1: rangePoints('g1', bindingBytes), g2: rangePoints('g2', bindingBytes) }
   const all = totalOf(keptBytes(circuit, longest))
   const beside = sumsIn(circuit, bindingBytes, room - sums - all, 0)
   if (beside !== undefined && sameRanges(beside.ranges, longest)) {
-    const kept = plan(circuit, bindingBytes, beside.ranges, beside.bytes, QUERIES, memoryBytes)
+    const kept = plan(circuit, bindingBytes, beside, QUERIES, memoryBytes)
     if (kept.shapeBytes + kept.workingBytes + totalOf(kept.kept) <= memoryBytes) return kept
   }
-  const streamed = sumsIn(circuit, bindingBytes, room - sums, RANGES_HELD) as SumsPlan
-  const none = plan(circuit, bindingBytes, streamed.ranges, streamed.bytes, [], memoryBytes)
+  const buffers = stagingBuffers(circuit, memoryBytes - leastGpuBytes(circuit, bindingBytes))
+  const roomBeside = room - (buffers - STAGING_BUFFERS) * STAGING_BYTES
+  const streamed = sumsIn(circuit, bindingBytes, roomBeside - sums, RANGES_HELD) as SumsPlan
+  const none = plan(circuit, bindingBytes, streamed, [], memoryBytes, buffers)
   let left = memoryBytes - none.shapeBytes - none.workingBytes
   const kept = keptBytes(circuit, streamed.ranges)
   const keep = [...QUERIES]
@@ -131,12 +141,26 @@ function limited(circuit: GpuCircuit, bindingBytes: number, memoryBytes: number)
       left -= kept[query]
       return true
     })
-  return plan(circuit, bindingBytes, streamed.ranges, streamed.bytes, keep, memoryBytes)
+  return plan(circuit, bindingBytes, streamed, keep, memoryBytes, buffers)
+}
+
+/** Staging buffers that points are streamed through in every pass. */
+function stagingBuffers(circuit: GpuCircuit, spareBytes: number): number {
+  const fit = STAGING_BUFFERS + Math.floor((STAGING_SHARE * spareBytes) / STAGING_BYTES)
+  return Math.min(fit, mostStagingBuffers(circuit))
+}
+
+/** Staging buffers that a circuit's points are streamed through where memory is no concern. */
+export function mostStagingBuffers(circuit: Parameters<typeof paramsLayout>[0]): number {
+  const { queries } = paramsLayout(circuit)
+  const bytes = QUERIES.reduce((sum, query) => sum + queries[query].points * queries[query].pointBytes, 0)
+  return Math.max(STAGING_BUFFERS, Math.min(MOST_STAGING_BUFFERS, Math.floor(bytes / POINTS_PER_STAGING_BUFFER)))
 }
 
 interface SumsPlan {
   readonly ranges: Readonly<Record<Group, number>>
-  readonly bytes: Readonly<Record<Group, number>>
+  /** Where there is a limit. */
+  readonly bytes: GpuPlan['sumBytes']
 }
 
 /**
@@ -169,10 +193,10 @@ function sumsIn(circuit: GpuCircuit, bindingBytes: number, room: number, held: n
 function plan(
   circuit: GpuCircuit,
   bindingBytes: number,
-  ranges: Readonly<Record<Group, number>>,
-  sumBytes: GpuPlan['sumBytes'],
+  { ranges, bytes: sumBytes }: SumsPlan,
   keep: readonly Query[],
   memoryBytes: number,
+  buffers: number = STAGING_BUFFERS,
 ): GpuPlan {
   const { assign, quotient, quotientWithValues, sums } = partitionBytes(circuit, bindingBytes)
   const { queries } = paramsLayout(circuit)
@@ -190,15 +214,16 @@ function plan(
   }
   const kept = keptBytes(circuit, ranges)
   const shape = shapeBytes(circuit)
-  const room = memoryBytes - FIXED_BYTES - shape - sums - totalOf(kept)
+  const room = memoryBytes - fixedBytes(buffers) - shape - sums - totalOf(kept)
   const joint = keepsAll ? jointPlan(circuit, bindingBytes, room) : undefined
   if (joint !== undefined) ofSums.push(jointBytes(circuit, joint))
   return {
     shapeBytes: shape,
-    workingBytes: FIXED_BYTES + Math.max(assign, quotient, sums + Math.max(...ofSums)),
+    workingBytes: fixedBytes(buffers) + Math.max(assign, quotient, sums + Math.max(...ofSums)),
     passingBytes: keepsAll ? RANGES_HELD * Math.max(...QUERIES.map((query) => pointsBytes(query))) : 0,
     keepsValues: sumBytes.g1 !== undefined && sums + Math.max(...ofSums) >= quotientWithValues,
     rangePoints: ranges,
+    partsAtOnce: buffers,
     sumBytes,
     joint,
     kept: Object.fromEntries(keep.map((query) => [query, kept[query]])),

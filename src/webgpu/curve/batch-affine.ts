@@ -124,6 +124,18 @@ export const ADDITION_COST: Readonly<Record<Group, number>> = { g1: 1, g2: 3 }
 export const batchAffineBytes = (group: Group, slicePairs: number): number =>
   (4 + POINT_BYTES[group]) * slicePairs + inversionBytes(slicePairs)
 
+/** Pairs of the largest slice, up to so many, whose work buffers take no more bytes. */
+export function slicePairsIn(group: Group, most: number, bytes: number): number {
+  if (batchAffineBytes(group, most) <= bytes) return most
+  let [fits, tooMany] = [0, most]
+  while (fits + 1 < tooMany) {
+    const pairs = Math.floor((fits + tooMany) / 2)
+    if (batchAffineBytes(group, pairs) <= bytes) fits = pairs
+    else tooMany = pairs
+  }
+  return fits
+}
+
 /** Work buffers of one slice of a round, reused by all slices and rounds. */
 export class BatchAffine {
   readonly #gpu: Gpu
@@ -179,7 +191,7 @@ export class BatchAffine {
    */
   record(
     commands: Commands,
-    round: { readonly points: BufferRange; readonly source: PairSource; readonly sums: GPUBuffer },
+    round: { readonly points: BufferRange; readonly source: PairSource; readonly sums: BufferRange },
     first: number,
     count: number,
   ): void {
@@ -189,7 +201,7 @@ export class BatchAffine {
     const pairs = source.kind === 'list' ? source.pairs : this.#spare
     const threads = this.#inversion.threads(count)
     const params = [count, first, 2, ...pairParams(source), threads ?? 0]
-    const run = (kernel: Kernel, threads: number, ...work: GPUBuffer[]): void => {
+    const run = (kernel: Kernel, threads: number, ...work: BufferRange[]): void => {
       commands.dispatch(kernel, { buffers: [points, pairs, ...work], params, threads })
     }
     const g2 = this.#group === 'g2'
@@ -215,7 +227,7 @@ export class BatchAffine {
    */
   async recordRound(
     stream: UnitStream,
-    round: { readonly points: BufferRange; readonly source: PairSource; readonly sums: GPUBuffer },
+    round: { readonly points: BufferRange; readonly source: PairSource; readonly sums: BufferRange },
     pairs: number,
     first = 0,
   ): Promise<void> {

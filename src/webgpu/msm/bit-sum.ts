@@ -1,6 +1,6 @@
 /** Sums of selected points: a tree of pairs over a list of their numbers, down to a few points. */
 import type { BufferRange } from '../commands.ts'
-import { ADDITION_COST, type BatchAffine, batchAffineBytes, type Group, POINT_BYTES } from '../curve/batch-affine.ts'
+import { ADDITION_COST, type BatchAffine, type Group, POINT_BYTES, slicePairsIn } from '../curve/batch-affine.ts'
 import type { UnitStream } from '../unit-stream.ts'
 import type { NumberList } from './split-scalars.ts'
 
@@ -9,10 +9,7 @@ const MOST_SLICE: Readonly<Record<Group, number>> = { g1: 2 ** 23, g2: 2 ** 21 }
 
 /** Pairs that the rounds of a tree add at a time: an eighth of the memory at most. */
 export const treeSlice = (group: Group, selected: number, memoryBytes: number): number =>
-  Math.max(
-    64,
-    Math.min(Math.ceil(selected / 2), MOST_SLICE[group], Math.floor(memoryBytes / 8 / batchAffineBytes(group, 1))),
-  )
+  Math.max(64, slicePairsIn(group, Math.min(Math.ceil(selected / 2), MOST_SLICE[group]), memoryBytes / 8))
 
 /** Bytes of the sums of a first round, and of a second. */
 export const treeBuffers = (group: Group, selected: number): readonly [number, number] => [

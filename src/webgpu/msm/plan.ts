@@ -2,7 +2,7 @@
  * How a sum is cut: bits of a window, windows that are summed together, pairs added at a time; and the device memory
  * that it takes. Pure arithmetic, so that a budget can count what a device will allocate.
  */
-import { batchAffineBytes, type Group, POINT_BYTES } from '../curve/batch-affine.ts'
+import { batchAffineBytes, type Group, POINT_BYTES, slicePairsIn } from '../curve/batch-affine.ts'
 import { DEFAULT_TUNING } from '../tuning.ts'
 import { reducedPoints } from './bucket-reduction.ts'
 import { scanBytes } from './scan.ts'
@@ -253,8 +253,8 @@ function planWindow(input: PlanInput, options: PlanOptions, window: number): Mul
     const bytes = total(plan)
     const fits = ROUNDED * POINT_BYTES[group] * pairs <= bindingBytes && bytes <= (1 - SLICE_SHARE) * memory
     if (!fits && number < windows) continue
-    const room = Math.floor(Math.max(memory - bytes, SLICE_SHARE * memory) / batchAffineBytes(group, 1))
-    const slicePairs = options.slicePairs ?? Math.max(64, Math.min(pairs, room, MOST_SLICE[group]))
+    const room = Math.max(memory - bytes, SLICE_SHARE * memory)
+    const slicePairs = options.slicePairs ?? Math.max(64, slicePairsIn(group, Math.min(pairs, MOST_SLICE[group]), room))
     return { ...plan, slicePairs }
   }
 }
