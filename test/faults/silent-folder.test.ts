@@ -70,7 +70,8 @@ test('what can be proved is told at once, and again once it answers', async () =
     expect(of(lost)).toMatchObject({ available: false, reason: 'no parameters: the folder /gone does not answer' })
   }
   const engine = await value(machine.engine({ ...options, parameterCache: folder }))
-  expect(of(engine)?.available).toBe(true)
+  // On a busy machine the test's clock may outrun the file system.
+  await met(() => of(engine)?.available === true)
   rmSync(join(folder, 'dev-wpost-2k.params'))
   // Looked for after this call, for the next.
   expect(of(engine)?.available).toBe(true)
