@@ -37,6 +37,7 @@ export interface EngineModules {
   readonly stallMs: number
 }
 
+/** What an engine works with outside of tests. */
 export const MODULES: EngineModules = {
   plan: planDevices,
   // One more than partitions at once: what is critical need not wait for a synthesis that runs.

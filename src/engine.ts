@@ -47,6 +47,7 @@ interface TakenOver {
   readonly inputs: readonly PartitionInput[]
 }
 
+/** Options of {@link Engine.prove}. */
 export interface ProveOptions extends AbortOptions {
   onProgress?: ((progress: JobProgress) => void) | undefined
 }
@@ -203,16 +204,22 @@ export class Engine implements AsyncDisposable {
     return snapshot({ ...sources, state: this.#state, uptimeMs: sources.now - this.#createdAt })
   }
 
+  /**
+   * Adds a listener to an event; `EngineEvents` says when each is told.
+   * @throws {InvalidOptionsError} no event has that name, or the listener is no function
+   */
   on<E extends EventName>(event: E, listener: EngineEvents[E]): this {
     this.#parts.events.on(event, listener)
     return this
   }
 
+  /** As {@link on}, for the next time only. */
   once<E extends EventName>(event: E, listener: EngineEvents[E]): this {
     this.#parts.events.once(event, listener)
     return this
   }
 
+  /** Removes a listener that {@link on} or {@link once} added; one that is not there is no fault. */
   off<E extends EventName>(event: E, listener: EngineEvents[E]): this {
     this.#parts.events.off(event, listener)
     return this

@@ -11,6 +11,7 @@ import type { CircuitId, ProofKind } from './circuit/circuit-id.ts'
 import { asError, InvalidOptionsError, type ProverError } from './errors.ts'
 import type { Logger } from './logger.ts'
 
+/** What a proof took, ms. */
 export interface ProofTimings {
   /** From `prove()` to the first reservation, checks of the request included. */
   readonly queueMs: number
@@ -63,6 +64,7 @@ export interface JobProgress {
   readonly remainingMs?: number
 }
 
+/** One partition moved from `previous` to `state`; `gpu` is the device that has it, or had it last. */
 export interface PartitionEvent {
   readonly job: JobRef
   readonly index: number
@@ -87,6 +89,7 @@ export interface Diagnosis {
 /** What can hang. */
 export type StallPhase = 'parameters' | 'synthesis' | 'gpu' | 'verification'
 
+/** What an engine tells, with the payload of each event. */
 export interface EngineEvents {
   /** A job passed validation and waits in the queue. */
   queued: (event: { readonly job: JobRef; readonly position: number }) => void

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { guardedLogger, type Logger, silentLogger } from './logger.ts'
 import { auto, choice, flag, integer, orDefault, reading, refuse, section } from './option-values.ts'
 
+/** What an engine may use of the host's memory. */
 export interface MemoryOptions {
   /**
    * The whole budget. Less than the smallest circuit takes is refused: 134 MiB where GPUs prove, 51 on the CPU and 9 a
@@ -21,6 +22,7 @@ export interface MemoryOptions {
   evictionMinIdleMs?: number | undefined
 }
 
+/** How many witnesses are made at once, and ahead. */
 export interface SynthesisOptions {
   /** Partitions synthesized at once, on top of what the budget allows. @default 'auto': half the cores, at most 4 */
   concurrency?: number | 'auto' | undefined
@@ -39,6 +41,7 @@ export interface GpuSelector {
   ordinal?: number | undefined
 }
 
+/** Which devices an engine gets, and what it may use of them. */
 export interface GpuOptions {
   /** 'auto': every hardware GPU, else the CPU device. 'cpu': the CPU device only. @default 'auto' */
   devices?: 'auto' | 'cpu' | readonly GpuSelector[] | undefined
@@ -65,6 +68,7 @@ export interface GpuOptions {
   requiredLimits?: Readonly<Record<string, number>> | undefined
 }
 
+/** How the CPU device computes. */
 export interface CpuOptions {
   /** Threads of the CPU device. @default 'auto': availableParallelism() */
   threads?: number | 'auto' | undefined
@@ -76,6 +80,7 @@ export interface CpuOptions {
   relaxedSimd?: 'auto' | 'enable' | 'never' | undefined
 }
 
+/** Options of an engine. */
 export interface EngineOptions {
   /**
    * Folder with the `v28-*.params` and `.vk` files.
@@ -99,11 +104,13 @@ export interface EngineOptions {
   logger?: Logger | undefined
 }
 
+/** Of every call that takes a while. */
 export interface AbortOptions {
   /** Aborts the call, which then rejects with `signal.reason`. */
   signal?: AbortSignal | undefined
 }
 
+/** How an engine is closed. */
 export interface CloseOptions {
   /** Abort running jobs at their next unit instead of letting them finish. @default false */
   force?: boolean | undefined

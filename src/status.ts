@@ -73,6 +73,7 @@ export interface StatusSources {
   readonly gpuUnavailable: string | undefined
 }
 
+/** The status at this moment; sums and rows of one snapshot agree. */
 export function snapshot(sources: StatusSources): EngineStatus {
   const { budget, jobs, ended, residents, parameters, pointBytes, gpuUnavailable } = sources
   const resident = new Map(residents.map((row) => [row.circuitId, row]))

@@ -9,6 +9,7 @@ import type { ProofRequest, ProofStatement } from './request/proof-request.ts'
 import { statementOf } from './request/statement.ts'
 import { locateParameters } from './srs/locate-parameters.ts'
 
+/** Options of {@link verifyProof}. */
 export interface VerifyProofOptions {
   /**
    * Folder with the verifying keys.

@@ -7,12 +7,14 @@ export type Priority = 'low' | 'normal' | 'high' | 'critical'
 /** All of them, ascending. */
 export const PRIORITIES: readonly Priority[] = ['low', 'normal', 'high', 'critical']
 
+/** Of a seal. */
 export type RegisteredSealProof =
   | `StackedDrg${Size}V1`
   | `StackedDrg${Size}V1_1`
   | `StackedDrg${Size}V1_1_Feat_SyntheticPoRep`
   | `StackedDrg${Size}V1_2_Feat_NonInteractivePoRep`
 
+/** Of an update. */
 export type RegisteredUpdateProof = `StackedDrg${Size}V1`
 
 /**
@@ -41,6 +43,7 @@ interface ProofRequestBase {
   readonly priority?: Priority | undefined
 }
 
+/** Asks for the proof of a seal (commit phase 2). */
 export interface PorepC2Request extends ProofRequestBase {
   readonly kind: 'porep-c2'
   readonly registeredProof: RegisteredSealProof
@@ -55,6 +58,7 @@ export interface PorepC2Request extends ProofRequestBase {
   readonly commD?: Commitment | undefined
 }
 
+/** Asks for the proof that a sealed sector got new data. */
 export interface SnapUpdateRequest extends ProofRequestBase {
   readonly kind: 'snap-update'
   readonly registeredProof: RegisteredUpdateProof
@@ -72,6 +76,7 @@ export interface SectorCommitment {
   readonly commR: Commitment
 }
 
+/** Asks for a WindowPoSt, of one partition or several. */
 export interface WindowPostRequest extends ProofRequestBase {
   readonly kind: 'window-post'
   readonly registeredProof: RegisteredWindowPostProof
@@ -93,6 +98,7 @@ export interface WindowPostRequest extends ProofRequestBase {
   readonly vanillaProofs: readonly Uint8Array[]
 }
 
+/** Asks for the proof of a sector that won an election. */
 export interface WinningPostRequest extends ProofRequestBase {
   readonly kind: 'winning-post'
   readonly registeredProof: RegisteredWinningPostProof

@@ -21,6 +21,7 @@ import {
 } from './files-in-the-making.ts'
 import type { SetupFunctions } from './setup-functions.ts'
 
+/** Options of {@link developmentSetup}. */
 export interface DevelopmentSetupOptions {
   /**
    * Where the files go; it is made if it isn't there.
@@ -45,6 +46,7 @@ export interface DevelopmentSetupOptions {
   readonly device?: 'cpu' | 'gpu' | undefined
 }
 
+/** Paths of what {@link developmentSetup} made. */
 export interface DevelopmentParameters {
   readonly paramsFile: string
   readonly vkFile: string

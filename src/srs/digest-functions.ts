@@ -13,6 +13,7 @@ const buffer = new Uint8Array(CHUNK_BYTES)
 let file: number | undefined
 let at = 0
 
+/** Hashes one file, in order. */
 export const digestFunctions = {
   /** Hashes a file's bytes up to `end`, from where the last call ended. */
   follow({ path, end }: { readonly path: string; readonly end: number }): void {
@@ -33,4 +34,5 @@ export const digestFunctions = {
   },
 }
 
+/** For who calls them across the thread. */
 export type DigestFunctions = typeof digestFunctions

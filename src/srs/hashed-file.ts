@@ -10,6 +10,7 @@ import type { DigestFunctions } from './digest-functions.ts'
  */
 const AHEAD_BYTES = 2 ** 29
 
+/** Writes parts as they come; a thread hashes what is whole from the file's beginning on. */
 export class HashedFile {
   readonly #path: string
   readonly #handle: FileHandle

@@ -9,6 +9,7 @@ import type { LocatedParameters, ParametersLocation } from '../params/parameters
 import { developmentFileNames, publishedParameters } from '../params/published.ts'
 import { answered } from '../params/waiting.ts'
 
+/** Where files are looked for, and which will do. */
 export interface LocateOptions {
   /** Folder of the files. @default process.env.FIL_PROOFS_PARAMETER_CACHE, else /var/tmp/filecoin-proof-parameters */
   readonly directory?: string | URL | undefined

@@ -10,6 +10,7 @@ import type { WebGpuDevice } from '../webgpu/webgpu-device.ts'
 import type { DevelopmentFiles } from './files-in-the-making.ts'
 import { writeDevelopmentParameters } from './make-development-parameters.ts'
 
+/** A set-up, as its worker is told of it. */
 export interface SetupTask {
   readonly circuitId: CircuitId
   readonly files: DevelopmentFiles
@@ -23,11 +24,13 @@ export interface SetupTask {
   readonly toxic?: ToxicWaste | undefined
 }
 
+/** For who calls the worker. */
 export type SetupFunctions = {
   /** Leaves the files under the names of `suffix`. Returns the digest of the parameter file. */
   readonly setup: (task: SetupTask, run: Run) => Promise<string>
 }
 
+/** Makes the files of one set-up. */
 export const setupFunctions: SetupFunctions = {
   async setup(task, run) {
     const shape = circuitShape(task.circuitId)

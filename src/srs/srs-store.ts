@@ -24,6 +24,7 @@ export interface SrsStoreEvent {
   readonly bytes: number
 }
 
+/** What a store is given to work with. */
 export interface SrsStoreOptions<R extends SrsResource> {
   /** Loads the parameters of a circuit. Its signal aborts when nobody waits for them any more. */
   readonly load: (circuitId: CircuitId, run: ReadRun) => Promise<R>

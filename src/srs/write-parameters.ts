@@ -11,6 +11,7 @@ import { HashedFile } from './hashed-file.ts'
 /** What a set-up gives, wherever its points are made. */
 export type SetupPoints = Pick<DeviceSetup, 'verifyingKey' | 'encode'>
 
+/** What was written, for the other files of a set-up. */
 export interface WrittenParameters {
   readonly verifyingKey: Uint8Array
   readonly paramsBytes: number

@@ -109,6 +109,7 @@ export class Gpu implements CommandTarget, CompileTarget, StagingTarget {
     this.#lostSignal.catch(() => {})
   }
 
+  /** @throws {GpuUnavailableError} there is no adapter, or none that is wanted */
   static async open(options: OpenGpuOptions & GpuMemoryOption = {}): Promise<Gpu> {
     return new Gpu(await openGpu(options), options)
   }
