@@ -3,7 +3,9 @@
  */
 import { describe, expect, test } from 'vitest'
 import { POINT_BYTES } from '../../src/webgpu/curve/batch-affine.ts'
+import { carriedSumBytes } from '../../src/webgpu/msm/carried-sum.ts'
 import {
+  bucketsAtOnce,
   mostPoints,
   multiexpBytes,
   type PlanInput,
@@ -58,6 +60,26 @@ describe('the plan of a sum', () => {
       expect(bytes).toBeLessThanOrEqual(useful)
       // A tenth of the memory is for slices.
       if ((input.memoryBytes as number) >= 1.25 * least) expect(bytes).toBeLessThanOrEqual(input.memoryBytes as number)
+    }
+  })
+
+  test('with exactly the memory that is of use is the plan for any memory', () => {
+    for (const input of inputs.filter(({ memoryBytes }) => memoryBytes === Number.POSITIVE_INFINITY)) {
+      const plan = planMultiexp(input)
+      const { slicePairs } = planMultiexp({ ...input, memoryBytes: 1.25 * multiexpBytes(plan) })
+      expect(slicePairs).toBe(plan.slicePairs)
+    }
+  })
+
+  test('carries the buckets of two ranges where they do not fit one binding', () => {
+    // 13 windows of 20 bits: 13 · 2^19 buckets of 192 bytes are 1.3 GB.
+    const input = { group: 'g2', count: 2 ** 23, bindingBytes: 2 ** 31 - 4 } as const
+    expect(bucketsAtOnce(planMultiexp(input)) * planMultiexp(input).windows * 192).toBe(13 * 2 ** 19 * 192)
+    const useful = carriedSumBytes(input)
+    // Those carried, and a quarter of both, rounded up by an eighth, beside the work buffers of a range.
+    expect(useful - multiexpBytes(planMultiexp(input))).toBe(Math.ceil(((9 / 8) * 1.5 * 13 * 2 ** 19) / 8) * 8 * 192)
+    for (const share of [1, 0.75, 0.5]) {
+      expect(carriedSumBytes({ ...input, memoryBytes: share * useful })).toBeLessThanOrEqual(share * useful)
     }
   })
 
