@@ -1,5 +1,4 @@
 /** What a device is asked to be, and what it says of itself. All of it survives structured clone. */
-
 import type { Trial, Tuning } from '../webgpu/tuning.ts'
 
 /** The WebAssembly device. */

@@ -11,6 +11,7 @@ import { G1 } from '../curve/points.ts'
 import { FR_BYTES } from '../field/fr.ts'
 import type { Run } from '../groth16/proving-device.ts'
 import { orAborted } from '../params/waiting.ts'
+import { ROUNDED } from './allocation.ts'
 import { BufferSet } from './buffer-set.ts'
 import { BatchAffine, batchAffineKernels, POINT_BYTES } from './curve/batch-affine.ts'
 import { importKernels, importPoints } from './curve/import-points.ts'
@@ -62,8 +63,6 @@ const BYTES_PER_POINT = 3_200
 /** What a software adapter does in some milliseconds. */
 const SMALL_LOG2 = 9
 const LARGE_LOG2 = 21
-/** Allocations are rounded up by an eighth at most. */
-const ROUNDED = 9 / 8
 /** Points are fewer than pairs: 24 MiB. */
 const MOST_POINTS_LOG2 = 18
 /** The lists whose pairs of sums the points are. */

@@ -3,8 +3,9 @@
  * 2^{@link Elements.shardLog2} elements, so that an element's shard is the top bits of its index. A kernel that reads
  * anywhere gets all of them, at most {@link MAX_SHARDS}; one that works along the index gets one shard a dispatch.
  */
+import { allocationBytes } from './allocation.ts'
 import type { Commands } from './commands.ts'
-import { allocationBytes, type Gpu } from './gpu.ts'
+import type { Gpu } from './gpu.ts'
 
 /** Bytes of a scalar. */
 export const ELEMENT_BYTES = 32

@@ -3,6 +3,7 @@
  * wait is raced against the loss of the device and every failure leaves as a typed error.
  */
 import { GpuDeviceLostError, GpuOutOfMemoryError } from '../errors.ts'
+import { allocationBytes } from './allocation.ts'
 import { BindGroups } from './bind-groups.ts'
 import { Commands, type CommandTarget } from './commands.ts'
 import { CompiledKernels, type CompileTarget } from './compiled-kernels.ts'
@@ -17,18 +18,8 @@ import { UnitGate } from './unit-gate.ts'
 import { UnitPace } from './unit-pace.ts'
 
 const STORAGE_USAGE = USAGE.storage | USAGE.copySrc | USAGE.copyDst
-const LARGE_BYTES = 2 ** 26
 /** Uploads past this size go through mapped staging buffers: `writeBuffer` copies twice. */
 const STAGED_UPLOAD_BYTES = 1 << 20
-/**
- * Bytes that a storage buffer of some size takes: rounded up to an eighth of their power of two, so that buffers are
- * found again for similar work; large ones to a 64th, since many of them fill the device's memory.
- */
-export const allocationBytes = (bytes: number): number => {
-  const step = Math.max(256, 2 ** (Math.floor(Math.log2(Math.max(bytes, 1))) - (bytes < LARGE_BYTES ? 3 : 6)))
-  return Math.ceil(Math.max(bytes, 16) / step) * step
-}
-
 const LEAST_SMALL_BYTES = 4096
 
 /**

@@ -1,8 +1,8 @@
 /** Device memory of a circuit's shape and of each of its partitions, before anything is allocated. */
 import type { CircuitShape } from '../../circuit/shape.ts'
 import { poseidonTableScalars } from '../../cpu/circuit-machine/poseidon-table.ts'
+import { allocationBytes } from '../allocation.ts'
 import { ELEMENT_BYTES, elementsBytes } from '../elements.ts'
-import { allocationBytes } from '../gpu.ts'
 import { splitBits } from '../ntt/powers.ts'
 import { planTransform } from '../ntt/transform.ts'
 import { densityBytes } from './dense-values.ts'

@@ -8,9 +8,10 @@
  */
 import { decodeG1, decodeG2 } from '../../curve/encoding.ts'
 import type { Run } from '../../groth16/proving-device.ts'
+import { allocationBytes, ROUNDED } from '../allocation.ts'
 import { BufferSet } from '../buffer-set.ts'
 import { forget } from '../forget.ts'
-import { allocationBytes, type Gpu } from '../gpu.ts'
+import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
 import { FQ, packMontgomery } from '../prelude/digit-field.ts'
 import { UnitStream } from '../unit-stream.ts'
@@ -27,8 +28,6 @@ const MOST_SCALARS = 2 ** 20
 const SLICE_PAIRS = 2 ** 21
 /** Two operands. */
 const PAIR_BYTES = 8
-/** Allocations are rounded up by an eighth at most. */
-const ROUNDED = 9 / 8
 
 const pairsKernel = (file: string, bindings: Kernel['bindings']): Kernel => ({
   name: file.replace('-', ' '),

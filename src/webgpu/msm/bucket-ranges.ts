@@ -1,5 +1,4 @@
 /** Where the entries of each bucket lie in a round, and where their pairs will. */
-
 import type { BufferSet } from '../buffer-set.ts'
 import type { Commands } from '../commands.ts'
 import type { Gpu } from '../gpu.ts'

@@ -7,7 +7,6 @@
  * A's odd points: nothing is copied and all windows go in one round. With 2h = 4 it ends in A = (A_0, A_1) and v − 1
  * sums T_l; A_1 is T_(v−1), and A_0 + A_1 = Σ S_k. Two additions a bucket in all.
  */
-
 import type { BatchAffine } from '../curve/batch-affine.ts'
 import type { UnitStream } from '../unit-stream.ts'
 

@@ -9,6 +9,7 @@
  * costs two and a half times as much and a range has half as many points, 25 of some 260.
  */
 import type { Run } from '../../groth16/proving-device.ts'
+import { ROUNDED } from '../allocation.ts'
 import { BufferSet } from '../buffer-set.ts'
 import type { BufferRange } from '../commands.ts'
 import { ADDITION_COST, BatchAffine, type Group, POINT_BYTES } from '../curve/batch-affine.ts'
@@ -30,8 +31,6 @@ import { mostTileWork, recordTile } from './tile-sums.ts'
 
 /** Of the memory allowed, what carried sums may take: less would be left for rounds than they save. */
 const CARRIED_SHARE = 1 / 4
-/** Allocations are rounded up by an eighth at most. */
-const ROUNDED = 9 / 8
 /** Parts in which a range's sums are added to those carried: both lie side by side then, in one binding. */
 const PARTS = 4
 /** A part begins where a binding may: at a multiple of 256 bytes. */

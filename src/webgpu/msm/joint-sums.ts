@@ -7,10 +7,11 @@
  * small, and waits twice for the host.
  */
 import type { Run } from '../../groth16/proving-device.ts'
+import { allocationBytes } from '../allocation.ts'
 import { BufferSet } from '../buffer-set.ts'
 import { type Group, POINT_BYTES } from '../curve/batch-affine.ts'
 import { ELEMENT_BYTES } from '../elements.ts'
-import { allocationBytes, type Gpu } from '../gpu.ts'
+import type { Gpu } from '../gpu.ts'
 import { type SumOrder, sumTile } from './multiexp.ts'
 import {
   type MultiexpPlan,

@@ -5,7 +5,6 @@
  * With n points, windows of w bits and W = ⌈255 / w⌉ of them: W · n entries, as many additions less the buckets, then 2
  * · W · 2^(w−1) for the reduction. A scalar 0 has no entry, a scalar 1 one in the lowest window.
  */
-
 import type { Run } from '../../groth16/proving-device.ts'
 import { portion } from '../../groth16/run-portion.ts'
 import { BufferSet } from '../buffer-set.ts'

@@ -2,6 +2,7 @@
  * How a sum is cut: bits of a window, windows that are summed together, pairs added at a time; and the device memory
  * that it takes. Pure arithmetic, so that a budget can count what a device will allocate.
  */
+import { ROUNDED } from '../allocation.ts'
 import { batchAffineBytes, type Group, POINT_BYTES, slicePairsIn } from '../curve/batch-affine.ts'
 import { DEFAULT_TUNING } from '../tuning.ts'
 import { reducedPoints } from './bucket-reduction.ts'
@@ -28,8 +29,6 @@ const SLICE_SHARE = 0.1
  * gets no long sums.
  */
 const MOST_ROUND_COST = 2 ** 18
-/** Allocations are rounded up by an eighth at most. */
-const ROUNDED = 9 / 8
 
 /** What a plan follows from. */
 export interface PlanInput {

@@ -8,9 +8,9 @@
  *
  * A range with more wide scalars than an eighth is summed by buckets as it is: there the tree would save little.
  */
-
 import type { Run } from '../../groth16/proving-device.ts'
 import { portion } from '../../groth16/run-portion.ts'
+import { ROUNDED } from '../allocation.ts'
 import { BufferSet } from '../buffer-set.ts'
 import type { BufferRange } from '../commands.ts'
 import { BatchAffine, batchAffineBytes, type Group, POINT_BYTES } from '../curve/batch-affine.ts'
@@ -71,7 +71,7 @@ const defaultTerms = (count: number): number => Math.ceil(count * WIDE_SHARE) + 
 
 /** Device memory of so many gathered terms, rounding of allocations included. */
 const termsBytes = (group: Group, terms: number): number =>
-  Math.ceil((9 / 8) * terms * (POINT_BYTES[group] + ELEMENT_BYTES))
+  Math.ceil(ROUNDED * terms * (POINT_BYTES[group] + ELEMENT_BYTES))
 
 /**
  * Device memory that the sum of a query takes at most beside its points and scalars, with ranges of up to `count`
@@ -85,7 +85,7 @@ export function querySumBytes(input: PlanInput): number {
   const tree = treeBuffers(group, count).reduce((sum, bytes) => sum + bytes, 0)
   const range = splitBytes(count) + tree + batchAffineBytes(group, treeSlice(group, count, work))
   const most = Math.max(count, Math.min(defaultTerms(count), mostPoints(group, bindingBytes)))
-  return terms + Math.max((9 / 8) * range, multiexpBytes(planMultiexp({ ...input, count: most, memoryBytes: work })))
+  return terms + Math.max(ROUNDED * range, multiexpBytes(planMultiexp({ ...input, count: most, memoryBytes: work })))
 }
 
 /** The sum of one query, range by range. */

@@ -2,11 +2,12 @@
 import type { CircuitShape } from '../../circuit/shape.ts'
 import { shapeImageBytes } from '../../cpu/working-set.ts'
 import { paramsLayout, QUERIES, QUERY_GROUP } from '../../params/layout.ts'
+import { allocationBytes } from '../allocation.ts'
 import { densityBytes } from '../assignment/dense-values.ts'
 import type { Group } from '../curve/batch-affine.ts'
 import { fixedBaseBytes } from '../curve/fixed-base.ts'
 import { ELEMENT_BYTES, elementsBytes, shardLog2 } from '../elements.ts'
-import { allocationBytes, type Gpu } from '../gpu.ts'
+import type { Gpu } from '../gpu.ts'
 import { READ_BACK_BUFFERS, READ_BACK_BYTES } from '../read-back.ts'
 import { ROWS_PER_THREAD } from './lagrange.ts'
 
