@@ -1,6 +1,8 @@
 /** What a partition and its circuit need of the host's memory, in bytes, before any of it is allocated. */
 import { cpuWorkingSet, shapeImageBytes } from '../cpu/working-set.ts'
 import { paramsLayout, QUERIES, QUERY_GROUP } from '../params/layout.ts'
+import { STAGING_BYTES } from '../webgpu/staging.ts'
+import { mostStagingBuffers } from '../webgpu/working-set.ts'
 import type { CircuitSize } from './circuit-sizes.ts'
 
 const SCALAR_BYTES = 32
@@ -8,11 +10,8 @@ const SCALAR_BYTES = 32
 /** Memory of the WebAssembly device is 32-bit: kept points of one circuit may take a quarter of it. */
 const MOST_KEPT_BYTES: number = 2 ** 30
 
-/**
- * The ring of staging buffers (4 of 16 MiB) that parameters and witnesses pass through, and what a driver takes beside
- * its code.
- */
-const GPU_HOST_BYTES: number = 128 * 2 ** 20
+/** What a driver takes beside its code. */
+const DRIVER_BYTES: number = 64 * 2 ** 20
 
 /**
  * What a synthesis worker allocates beside the witness: groups of nodes for the hasher, digests, garbage that waits for
@@ -84,7 +83,8 @@ function estimateOnGpu(size: CircuitSize): CircuitEstimate {
     sentBytes: witnessBytes(size),
     quotientBytes: 0,
     witnessBytes: witnessBytes(size),
-    deviceBytes: GPU_HOST_BYTES,
+    // The ring of staging buffers that parameters and witnesses pass through, as large as a GPU of any memory may have it.
+    deviceBytes: mostStagingBuffers(size) * STAGING_BYTES + DRIVER_BYTES,
     residentBytes: shapeBytes(size),
     pointBytes: 0,
     keepPoints: true,

@@ -31,6 +31,7 @@ import { type OpenDevice, openDevice } from './open-device.ts'
 interface HeldMemory {
   readonly keep: ReadonlySet<Query>
   readonly rangePoints?: MemoryPlan['rangePoints']
+  readonly partsAtOnce?: MemoryPlan['partsAtOnce']
   readonly release: () => void
 }
 
@@ -241,6 +242,7 @@ class DeviceHost {
     return {
       keep,
       rangePoints: plan.rangePoints,
+      partsAtOnce: plan.partsAtOnce,
       release: () => {
         held[Symbol.dispose]()
         if (this.#plans.get(circuitId) === plan) this.#plans.delete(circuitId)
@@ -251,7 +253,7 @@ class DeviceHost {
   async #load(
     { parameters, secrets }: DeviceCircuit,
     recorded: CircuitShape,
-    { keep, rangePoints }: HeldMemory,
+    { keep, rangePoints, partsAtOnce }: HeldMemory,
     run: Run,
   ): Promise<OpenCircuit> {
     if (parameters.made === true) {
@@ -260,7 +262,7 @@ class DeviceHost {
     const file = await SrsFile.open(parameters, recorded, run)
     try {
       const shape = await this.#device.loadShape(recorded)
-      return { shape, file, points: new SrsPoints(this.#device, file, { keep, rangePoints }) }
+      return { shape, file, points: new SrsPoints(this.#device, file, { keep, rangePoints, partsAtOnce }) }
     } catch (error) {
       await file.close()
       throw error

@@ -52,6 +52,18 @@ export interface Assignment {
  */
 export type ReadPoints = (first: number, target: Uint8Array) => Promise<void>
 
+/** How points are imported. */
+export interface LoadOptions {
+  /**
+   * These points were imported before, from what has not changed since: a device need not look again whether each is on
+   * the curve. A proof with one that is not is none, and is not returned.
+   * @default false
+   */
+  readonly checked?: boolean | undefined
+  /** Parts that are read at once, where the device has planned for them. @default the device's least */
+  readonly partsAtOnce?: number | undefined
+}
+
 /** Imported points of a range of one query. */
 export interface DevicePoints {
   readonly group: 'g1' | 'g2'
@@ -111,6 +123,8 @@ export interface MemoryPlan {
   readonly passingBytes: number
   /** Points to load at once. */
   readonly rangePoints: Readonly<Record<'g1' | 'g2', number>>
+  /** Parts that they are read in at once. */
+  readonly partsAtOnce: number
   /** Queries whose points there is room to keep, with the bytes that these take. */
   readonly kept: Readonly<Partial<Record<Query, number>>>
   /**
@@ -162,15 +176,19 @@ export interface ProvingDevice {
 
   /**
    * Imports points from bellperson's uncompressed big-endian encoding (96 or 192 bytes each). They are read part by
-   * part, so that the host holds some tens of MiB of them at most, however long the range is; it settles when no call
-   * of `read` is in flight any more.
-   * @param checked these points were imported before, from what has not changed since: a device need not look again
-   * whether each is on the curve. A proof with one that is not is none, and is not returned
+   * part, so that the host holds some tens or hundreds of MiB of them at most, however long the range is; it settles
+   * when no call of `read` is in flight any more.
    * @throws {SrsUnavailableError} a coordinate not below p, a point off the curve, or infinity; `details.received` has
    * its index in the range.
    * @throws what `read` rejects with
    */
-  loadPoints(group: 'g1' | 'g2', count: number, read: ReadPoints, run: Run, checked?: boolean): Promise<DevicePoints>
+  loadPoints(
+    group: 'g1' | 'g2',
+    count: number,
+    read: ReadPoints,
+    run: Run,
+    options?: LoadOptions,
+  ): Promise<DevicePoints>
 
   /**
    * Sums `points[i] · scalar[first + i]` over the range, for every assignment, where scalar k belongs to point k of the

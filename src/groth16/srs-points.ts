@@ -15,6 +15,8 @@ export interface SrsPointsOptions {
   readonly keep: boolean | ReadonlySet<Query>
   /** Points of a range at most. @default what the device would have */
   readonly rangePoints?: Readonly<Record<'g1' | 'g2', number>> | undefined
+  /** Parts of a range that are read at once. @default what the device takes at the least */
+  readonly partsAtOnce?: number | undefined
   /** Makes the points of a range on the device, where the source has none to read. */
   readonly make?: ((range: PointRange, run: Run) => Promise<DevicePoints>) | undefined
 }
@@ -32,6 +34,7 @@ export class SrsPoints {
   readonly #device: ProvingDevice
   readonly #source: SrsSource
   readonly #make: SrsPointsOptions['make']
+  readonly #partsAtOnce: number | undefined
   readonly #kept = new Map<PointRange, DevicePoints>()
   /** Whose points a device has found to be on the curve. */
   readonly #checked = new Set<PointRange>()
@@ -39,10 +42,11 @@ export class SrsPoints {
   #passes = 0
   #released = false
 
-  constructor(device: ProvingDevice, source: SrsSource, { keep, make, rangePoints }: SrsPointsOptions) {
+  constructor(device: ProvingDevice, source: SrsSource, { keep, make, rangePoints, partsAtOnce }: SrsPointsOptions) {
     this.#device = device
     this.#source = source
     this.#make = make
+    this.#partsAtOnce = partsAtOnce
     this.#keep = typeof keep === 'boolean' ? new Set(keep ? QUERIES : []) : keep
     this.ranges = QUERIES.flatMap((query) => {
       const { points } = source.layout.queries[query]
@@ -147,8 +151,8 @@ export class SrsPoints {
       return reading
     }
     try {
-      const checked = this.#checked.has(range)
-      const loading = this.#device.loadPoints(QUERY_GROUP[query], count, read, run, checked)
+      const options = { checked: this.#checked.has(range), partsAtOnce: this.#partsAtOnce }
+      const loading = this.#device.loadPoints(QUERY_GROUP[query], count, read, run, options)
       const points = await Promise.race([loading, hung]).catch((error: unknown) => {
         // Of a file that never answers the device keeps what is read into; should it answer after all, nobody wants the
         // points.

@@ -1,6 +1,6 @@
 /**
- * Staging buffers: memory of the host that the device copies from. A ring of a few is made when it is first needed and
- * reused; a buffer is mapped until it is sent, so that a file can be read straight into it.
+ * Staging buffers: memory of the host that the device copies from. A ring of them is made as it is needed and reused; a
+ * buffer is mapped until it is sent, so that a file can be read straight into it.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { MAP, USAGE } from './open-gpu.ts'
@@ -9,6 +9,11 @@ import { MAP, USAGE } from './open-gpu.ts'
 export const STAGING_BYTES: number = 16 * 2 ** 20
 /** One is copied from while others are filled: a disk or a page cache serves several reads at once. */
 export const STAGING_BUFFERS = 4
+/**
+ * Where memory is no concern. A copy waits for the units that were submitted before, and its buffer with it: beside sums
+ * for some 40 ms, in which as many bytes are to be read as the device takes in.
+ */
+export const MOST_STAGING_BUFFERS = 16
 
 /** A file that does not answer is not waited for when the device is closed. */
 const CLOSE_LIMIT_MS = 1_000
@@ -49,6 +54,7 @@ export class StagingRing {
    * @param bytes a multiple of 4
    * @param fill writes them; the memory is the ring's again once the promise settles
    * @param submit submits what copies from the buffer; the buffer is reused when the device has done that
+   * @param most buffers that the ring may have for it
    * @returns what `submit` returns
    * @throws what `fill` or `submit` throw
    */
@@ -56,8 +62,9 @@ export class StagingRing {
     bytes: number,
     fill: (target: Uint8Array) => void | Promise<void>,
     submit: (staging: GPUBuffer) => T,
+    most: number = STAGING_BUFFERS,
   ): Promise<T> {
-    const buffer = await this.#take()
+    const buffer = await this.#take(most)
     const filling = (async () => fill(new Uint8Array(buffer.getMappedRange(0, bytes))))()
     this.#filling.add(filling)
     try {
@@ -91,10 +98,10 @@ export class StagingRing {
     }
   }
 
-  async #take(): Promise<GPUBuffer> {
+  async #take(most: number): Promise<GPUBuffer> {
     const free = this.#free.pop()
     if (free !== undefined) return free
-    if (this.#made < STAGING_BUFFERS) {
+    if (this.#made < most) {
       this.#made++
       try {
         return await this.#target.create({

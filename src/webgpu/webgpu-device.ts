@@ -13,6 +13,7 @@ import type {
   DevicePoints,
   DeviceSetup,
   DeviceShape,
+  LoadOptions,
   MemoryPlan,
   ProvingDevice,
   ReadPoints,
@@ -242,11 +243,11 @@ export class WebGpuDevice implements ProvingDevice {
     count: number,
     read: ReadPoints,
     run: Run,
-    checked?: boolean,
+    options?: LoadOptions,
   ): Promise<DevicePoints> {
     const buffer = await this.gpu.allocate(count * encodedBytes(group), 'points')
     try {
-      const bad = await streamPoints(this.gpu, group, count, read, buffer, run, checked)
+      const bad = await streamPoints(this.gpu, group, count, read, buffer, run, options)
       if (bad !== undefined) {
         throw new SrsUnavailableError(`Point ${bad} of a range of parameters is not a finite point on the curve.`, {
           details: { expected: 'a point on the curve', received: String(bad) },

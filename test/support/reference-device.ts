@@ -21,6 +21,7 @@ import type {
   Assignment,
   DevicePoints,
   DeviceShape,
+  LoadOptions,
   ProvingDevice,
   ReadPoints,
   Run,
@@ -214,7 +215,7 @@ export class ReferenceDevice implements ProvingDevice {
     count: number,
     read: ReadPoints,
     run: Run,
-    checked = false,
+    { checked = false }: LoadOptions = {},
   ): Promise<DevicePoints> {
     await this.#begin('loadPoints', run)
     this.checks.push(!checked)

@@ -86,6 +86,29 @@ describe('a plan', () => {
     expect(planGpu(size, { bindingBytes }).keepsValues).toBe(false)
   })
 
+  it('reads more parts of streamed points at once where memory allows, within what it counts', () => {
+    const size = sizeOf('porep-32g')
+    const [bindingBytes] = BINDINGS as [number]
+    const least = leastGpuBytes(size, bindingBytes)
+    const planOf = (memoryBytes: number) => planGpu(size, { memoryBytes, bindingBytes })
+    const atOnce = [least, 16 * GIB, 24 * GIB, 56 * GIB].map((memoryBytes) => planOf(memoryBytes).partsAtOnce)
+    // A sixteenth of what 7/8 of 16 GiB leave beyond 12.4, in buffers of 16 MiB.
+    const some = 4 + Math.floor((14 * GIB - least) / 16 / 2 ** 24)
+    expect(atOnce).toEqual([4, some, 16, 16])
+    expect(some).toBeGreaterThan(4)
+    // With no room for one more the plan is that for the least; with room for one it counts that.
+    const one = planOf(Math.ceil(((least + 16 * 2 ** 24) * 8) / 7))
+    expect(planOf(Math.ceil(((least + 16 * 2 ** 24 - 8) * 8) / 7)).partsAtOnce).toBe(4)
+    expect(one.partsAtOnce).toBe(5)
+    expect(one.workingBytes).toBeGreaterThanOrEqual(planOf(least).workingBytes + 2 ** 24)
+    // Points that stay are read once, and those of small circuits are there before long.
+    expect(planOf(139 * GIB).partsAtOnce).toBe(4)
+    expect(planGpu(size, { bindingBytes }).partsAtOnce).toBe(4)
+    const small = sizeOf('winning-32g')
+    const streamed = planGpu(small, { memoryBytes: 1.2 * leastGpuBytes(small, bindingBytes), bindingBytes })
+    expect([streamed.partsAtOnce, Object.keys(streamed.kept).length < QUERIES.length]).toEqual([4, true])
+  })
+
   it('with the least memory has shorter ranges', () => {
     const size = sizeOf('porep-32g')
     const [bindingBytes] = BINDINGS as [number]

@@ -13,6 +13,7 @@ const PLAN: MemoryPlan = {
   workingBytes: 50,
   passingBytes: 15,
   rangePoints: { g1: 8, g2: 4 },
+  partsAtOnce: 4,
   kept: { h: 40, l: 20, a: 15, b_g1: 10, b_g2: 15 },
 }
 

@@ -1,6 +1,6 @@
 /** The ring of staging buffers where device memory is short: whoever waits for a buffer gets one, or hears why not. */
 import { expect, test } from 'vitest'
-import { StagingRing } from '../../src/webgpu/staging.ts'
+import { STAGING_BYTES, StagingRing } from '../../src/webgpu/staging.ts'
 
 /** Buffers that the test makes, refuses, and maps. */
 class Target {
@@ -48,6 +48,30 @@ test('all who wait hear of it if no buffer can be made', async () => {
   target.asked[1]?.refuse()
   expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   expect(ring.bytes).toBe(0)
+})
+
+test('the ring grows for who may have more of it, and is shared by all', async () => {
+  const target = new Target()
+  const ring = new StagingRing(target)
+  const sent: string[] = []
+  const made = Array.from({ length: 6 }, async (_, k) => {
+    const sending = ring.send(
+      4,
+      () => {},
+      () => sent.push(`large ${k}`),
+      6,
+    )
+    target.asked[k]?.make()
+    await sending
+  })
+  await Promise.all(made)
+  expect(ring.bytes).toBe(6 * STAGING_BYTES)
+  const waiting = send(ring, sent, 'small')
+  await turn()
+  expect([sent.length, target.asked.length]).toEqual([6, 6])
+  target.mapped[0]?.()
+  await waiting
+  expect(sent.at(-1)).toBe('small')
 })
 
 test('a buffer that became free while another was refused is taken', async () => {

@@ -1,5 +1,5 @@
 /** Points from bellperson's uncompressed big-endian encoding into the packed form, checked to be on the curve. */
-import type { ReadPoints, Run } from '../../groth16/proving-device.ts'
+import type { LoadOptions, ReadPoints, Run } from '../../groth16/proving-device.ts'
 import { BufferSet } from '../buffer-set.ts'
 import type { BufferRange, Commands } from '../commands.ts'
 import type { Gpu } from '../gpu.ts'
@@ -114,7 +114,7 @@ export const importBytes = (group: Group, count: number): number =>
  * Imports points part by part, each through a staging buffer; parts are read while others are imported.
  * @param read writes encoded points, 96 or 192 bytes each
  * @param points receives packed points
- * @param checked they passed the check before: only coordinates that are not below p are refused
+ * @param options of points that were checked only coordinates that are not below p are refused
  * @returns number of the first point that is refused, or undefined
  * @throws what `read` rejects with; `run.signal.reason` once the signal aborts. No read is in flight then.
  */
@@ -125,7 +125,7 @@ export async function streamPoints(
   read: ReadPoints,
   points: GPUBuffer,
   run: Run,
-  checked = false,
+  { checked = false, partsAtOnce = STAGING_BUFFERS }: LoadOptions = {},
 ): Promise<number | undefined> {
   await gpu.prepare(importKernels(group))
   const set = new BufferSet(gpu)
@@ -154,6 +154,7 @@ export async function streamPoints(
             unit.then(left, left)
             return { unit }
           },
+          partsAtOnce,
         )
         gpu.uploadedBytes += bytes
         // No measure of the device's pace: units of a sum run beside it.
@@ -162,7 +163,7 @@ export async function streamPoints(
         run.unit(done / count)
       }
     }
-    const parts = Array.from({ length: STAGING_BUFFERS }, () =>
+    const parts = Array.from({ length: partsAtOnce }, () =>
       importParts().catch((error: unknown) => {
         failed.abort(error)
         throw error

@@ -72,6 +72,28 @@ const parts: Check = async (gpu) => {
   gpu.release(buffer)
 }
 
+/** More parts at once than the ring has buffers otherwise: as many are read before any of them is done. */
+const manyParts: Check = async (gpu) => {
+  const partsAtOnce = STAGING_BUFFERS + 2
+  const buffer = await gpu.allocate(COUNT * G1_BYTES, 'points')
+  let begun = 0
+  let all = (): void => {}
+  const allBegun = new Promise<void>((resolve) => {
+    all = resolve
+  })
+  const read = async (first: number, target: Uint8Array): Promise<void> => {
+    if (++begun === partsAtOnce) all()
+    await allBegun
+    fill(first, target)
+  }
+  assert.equal(await streamPoints(gpu, 'g1', COUNT, read, buffer, run, { partsAtOnce }), undefined)
+  assert.equal(gpu.staging.bytes, partsAtOnce * STAGING_BYTES)
+  const last = unpackPoints(await readWords(gpu, buffer, (COUNT * G1_BYTES) / 4), 'g1')[COUNT - 1]
+  const { x, y } = decodeG1(encodedAt(COUNT - 1), { subgroup: false }).toAffine()
+  assert.deepEqual(last, [x, y])
+  gpu.release(buffer)
+}
+
 const faults: Check = async (gpu) => {
   const buffer = await gpu.allocate(COUNT * G1_BYTES, 'points')
   const used = gpu.usedBytes
@@ -84,7 +106,7 @@ const faults: Check = async (gpu) => {
         if (index >= first && at < target.length) target[at] = (target[at] as number) ^ change
       }
     }
-    return streamPoints(gpu, 'g1', COUNT, read, buffer, run, checked)
+    return streamPoints(gpu, 'g1', COUNT, read, buffer, run, { checked })
   }
   assert.equal(await refused([COUNT - 1]), COUNT - 1)
   assert.equal(await refused([3 * 4096, 2 * 4096 + 77, 4 * 4096]), 2 * 4096 + 77, 'the first of several')
@@ -259,6 +281,7 @@ const limit: Check = async (gpu) => {
 
 export const pointChecks: Record<string, Check> = {
   'points read part by part': (gpu) => inSmallParts(gpu, () => parts(gpu)),
+  'points read in more parts at once': (gpu) => inSmallParts(gpu, () => manyParts(gpu)),
   'memory past a limit': limit,
   'points that are refused, and reads that fail or are stopped': (gpu) => inSmallParts(gpu, () => faults(gpu)),
   'a proof with points kept, streamed, and some of each': residency,
