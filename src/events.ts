@@ -160,7 +160,7 @@ export interface EngineEvents {
 /** Names of events. */
 export type EventName = keyof EngineEvents
 
-/** What each event is about, one job or the engine: its diagnostics channel is `wgzk:job:NAME` or `wgzk:engine:NAME`. */
+/** What each event is about, a job or the engine: its diagnostics channel is `wgzk:job:NAME` or `wgzk:engine:NAME`. */
 const SUBJECTS: Readonly<Record<EventName, 'job' | 'engine'>> = {
   queued: 'job',
   active: 'job',

@@ -1,8 +1,8 @@
 /**
  * Byte arrays on their way to a child process, through a pipe beside the channel of its messages. A message is copied
- * whole several times on both sides, into pieces that are garbage afterwards: of a witness of 54 MB a hundred megabytes.
- * Here it crosses in parts, out of one buffer and through another; the next part leaves when the system has taken the
- * one before.
+ * whole several times on both sides, into pieces that are garbage afterwards: of a witness of 54 MB a hundred
+ * megabytes. Here it crosses in parts, out of one buffer and through another; the next part leaves when the system has
+ * taken the one before.
  *
  *     of each part: id u32 · bytes of the array u32 · bytes of the part u32, or DROPPED · the bytes
  *
@@ -125,8 +125,8 @@ interface ResizableBuffer extends ArrayBuffer {
 const Resizable = ArrayBuffer as unknown as new (bytes: number, options: { maxByteLength: number }) => ResizableBuffer
 
 /**
- * Frees the memory of an array that came through a pipe, and leaves it empty: to V8 these bytes count as nothing, so that
- * it sees no hurry to look for garbage. Does nothing to other arrays.
+ * Frees the memory of an array that came through a pipe, and leaves it empty: to V8 these bytes count as nothing, so
+ * that it sees no hurry to look for garbage. Does nothing to other arrays.
  */
 export function freePiped({ buffer }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && (buffer as ResizableBuffer).resizable) (buffer as ResizableBuffer).resize(0)

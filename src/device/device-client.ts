@@ -153,8 +153,9 @@ export class WorkerDeviceClient implements DeviceClient {
       isolation === 'process'
         ? new ProcessLink<DeviceFunctions>(file, name, environment)
         : new WorkerLink<DeviceFunctions>(file, name, undefined, endsItself ? { endsBy: 'close' } : {})
-    // Opening a device is no unit of work that could stop midway: a process goes at once. A thread stops at its next step:
-    // Node 20 leaves files open if it is ended while it loads its modules, and what is native in it can't be ended.
+    // Opening a device is no unit of work that could stop midway: a process goes at once. A thread stops at its next
+    // step: Node 20 leaves files open if it is ended while it loads its modules, and what is native in it can't be
+    // ended.
     const abort = (): void => {
       if (isolation === 'process') void link.terminate()
     }

@@ -118,8 +118,9 @@ export class DeviceMemory {
   }
 
   /**
-   * What is preloaded goes only if there is no batch whose end would do. What the batch itself is about to use goes only
-   * if other circuits are not enough and it is: who waits looks again and again, and would load it again for nothing.
+   * What is preloaded goes only if there is no batch whose end would do. What the batch itself is about to use goes
+   * only if other circuits are not enough and it is: who waits looks again and again, and would load it again for
+   * nothing.
    * @param own the batch's circuit
    * @param others batches in hand beside the one that asks
    */

@@ -68,8 +68,8 @@ export interface DevelopmentParameters {
  * @throws {GpuUnavailableError}, {GpuOutOfMemoryError}, {GpuDeviceLostError} of a GPU
  * @throws {SrsUnavailableError} there is no room for the files, `details` says for how much, or they could not be
  *   written to their end
- * @throws `signal.reason` once the signal aborts; nothing is left behind. An abort after the files got their names, that
- *   of a listener to the last progress included, is too late: the call resolves
+ * @throws `signal.reason` once the signal aborts; nothing is left behind. An abort after the files got their names,
+ *   that of a listener to the last progress included, is too late: the call resolves
  */
 export function developmentSetup(
   circuitId: CircuitId,

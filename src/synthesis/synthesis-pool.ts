@@ -72,8 +72,8 @@ export interface SynthesisPoolOptions {
 }
 
 /**
- * Numbers of 381 bits are garbage a moment after they were made. More room for them would only be memory: 16 MB of it in
- * the verification of a WindowPoSt of 32 GiB sectors, which takes no longer.
+ * Numbers of 381 bits are garbage a moment after they were made. More room for them would only be memory: 16 MB of it
+ * in the verification of a WindowPoSt of 32 GiB sectors, which takes no longer.
  */
 const YOUNG_HEAP_MB = 8
 

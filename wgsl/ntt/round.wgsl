@@ -1,6 +1,6 @@
-// One round of a transform of 2^log_size elements, in place: two levels, in registers, a thread on four elements, a quad.
-// What is done with these, `transform_quad`, is in round-in-frequency.wgsl and round-in-time.wgsl, and in last-round.wgsl
-// for the last round of a group in frequency, which is the first one in time.
+// One round of a transform of 2^log_size elements, in place: two levels, in registers, a thread on four elements, a
+// quad. What is done with these, `transform_quad`, is in round-in-frequency.wgsl and round-in-time.wgsl, and in
+// last-round.wgsl for the last round of a group in frequency, which is the first one in time.
 //
 // Levels come in groups. Before a group of 2^bits levels, the elements are blocks of N' = 2^(log_size − level); element
 // p · M + j of a block (M = N'/2^bits) is element p of column j. A group's rounds transform each column, with roots
