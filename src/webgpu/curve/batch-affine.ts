@@ -118,7 +118,7 @@ export const batchAffineKernels = (group: Group): readonly Kernel[] => [
 ]
 
 /** What an addition costs, in those of G1. */
-export const ADDITION_COST: Readonly<Record<Group, number>> = { g1: 1, g2: 3 }
+export const ADDITION_COST: Readonly<Record<Group, number>> = { g1: 1, g2: 2.5 }
 
 /** Device memory of the work buffers for slices of so many pairs, at most. */
 export const batchAffineBytes = (group: Group, slicePairs: number): number =>
