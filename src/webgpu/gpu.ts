@@ -5,6 +5,7 @@
 import { GpuDeviceLostError, GpuOutOfMemoryError } from '../errors.ts'
 import { allocationBytes } from './allocation.ts'
 import { BindGroups } from './bind-groups.ts'
+import type { RingTarget } from './buffer-ring.ts'
 import { Commands, type CommandTarget } from './commands.ts'
 import { CompiledKernels, type CompileTarget } from './compiled-kernels.ts'
 import { type BufferKind, IdleBuffers } from './idle-buffers.ts'
@@ -12,7 +13,7 @@ import type { CompiledKernel, Kernel } from './kernel.ts'
 import { LeavingMemory } from './leaving-memory.ts'
 import { type AdapterInfo, MAP, type OpenedGpu, type OpenGpuOptions, openGpu, USAGE } from './open-gpu.ts'
 import { noteSubmission } from './quiet-polling.ts'
-import { STAGING_BYTES, StagingRing, type StagingTarget } from './staging.ts'
+import { STAGING_BYTES, StagingRing } from './staging.ts'
 import { DEFAULT_TUNING, type Tuning } from './tuning.ts'
 import { UnitGate } from './unit-gate.ts'
 import { UnitPace } from './unit-pace.ts'
@@ -34,7 +35,7 @@ interface GpuMemoryOption {
 }
 
 /** A device with its buffers, kernels and queue. */
-export class Gpu implements CommandTarget, CompileTarget, StagingTarget {
+export class Gpu implements CommandTarget, CompileTarget, RingTarget {
   readonly device: GPUDevice
   readonly info: AdapterInfo
   readonly limits: GPUSupportedLimits

@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TakePoints } from '../groth16/proving-device.ts'
+import { BufferRing } from './buffer-ring.ts'
 import type { Gpu } from './gpu.ts'
 import { MAP, USAGE } from './open-gpu.ts'
 
@@ -18,14 +19,17 @@ const RELEASE_LIMIT_MS = 1_000
 /** A ring of mapped buffers, made when they are needed first. */
 export class ReadBackRing {
   readonly #gpu: Gpu
-  readonly #free: GPUBuffer[] = []
-  readonly #waiters: ((buffer: GPUBuffer) => void)[] = []
+  readonly #ring: BufferRing
   readonly #using = new Set<Promise<unknown>>()
-  #made = 0
   #released = false
 
   constructor(gpu: Gpu) {
     this.#gpu = gpu
+    this.#ring = new BufferRing(gpu, {
+      label: 'read back',
+      size: READ_BACK_BYTES,
+      usage: USAGE.mapRead | USAGE.copyDst,
+    })
   }
 
   /**
@@ -39,7 +43,8 @@ export class ReadBackRing {
     let failed = false
     try {
       for (let at = 0; at < bytes && !failed; at += READ_BACK_BYTES) {
-        const part = this.#part(from, at, Math.min(READ_BACK_BYTES, bytes - at), await this.#buffer(), take)
+        const size = Math.min(READ_BACK_BYTES, bytes - at)
+        const part = this.#part(from, at, size, await this.#ring.take(READ_BACK_BUFFERS), take)
         part.catch(() => {
           failed = true
         })
@@ -76,30 +81,9 @@ export class ReadBackRing {
     }
   }
 
-  async #buffer(): Promise<GPUBuffer> {
-    const free = this.#free.pop()
-    if (free !== undefined) return free
-    if (this.#made < READ_BACK_BUFFERS) {
-      this.#made++
-      try {
-        return await this.#gpu.create({
-          label: 'read back',
-          size: READ_BACK_BYTES,
-          usage: USAGE.mapRead | USAGE.copyDst,
-        })
-      } catch (error) {
-        this.#made--
-        throw error
-      }
-    }
-    return await this.#gpu.guard(new Promise<GPUBuffer>((resolve) => this.#waiters.push(resolve)))
-  }
-
   #give(buffer: GPUBuffer): void {
-    const waiter = this.#waiters.shift()
-    if (waiter !== undefined) waiter(buffer)
-    else if (this.#released) this.#gpu.destroy(buffer)
-    else this.#free.push(buffer)
+    this.#ring.give(buffer)
+    if (this.#released) this.#ring.trim()
   }
 
   /**
@@ -108,6 +92,6 @@ export class ReadBackRing {
   async release(): Promise<void> {
     await Promise.race([Promise.allSettled(this.#using), delay(RELEASE_LIMIT_MS, undefined, { ref: false })])
     this.#released = true
-    for (const buffer of this.#free.splice(0)) this.#gpu.destroy(buffer)
+    this.#ring.trim()
   }
 }

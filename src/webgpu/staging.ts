@@ -3,6 +3,7 @@
  * buffer is mapped until it is sent, so that a file can be read straight into it.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import { BufferRing, type RingTarget } from './buffer-ring.ts'
 import { MAP, USAGE } from './open-gpu.ts'
 
 /** Bytes that are sent at once. */
@@ -18,35 +19,25 @@ export const MOST_STAGING_BUFFERS = 16
 /** A file that does not answer is not waited for when the device is closed. */
 const CLOSE_LIMIT_MS = 1_000
 
-/** What the ring needs of its device. */
-export interface StagingTarget {
-  readonly device: GPUDevice
-  /** Settles as the promise does, or rejects once the device is lost. */
-  guard<T>(promise: Promise<T>): Promise<T>
-  /**
-   * Makes a buffer that counts as device memory.
-   * @throws {GpuOutOfMemoryError}
-   */
-  create(descriptor: GPUBufferDescriptor): Promise<GPUBuffer>
-  destroy(buffer: GPUBuffer): void
-}
-
 /** A ring of mapped buffers that bytes are sent through. */
 export class StagingRing {
-  readonly #target: StagingTarget
-  readonly #free: GPUBuffer[] = []
-  readonly #waiters: { readonly resolve: (buffer: GPUBuffer) => void; readonly reject: (reason: unknown) => void }[] =
-    []
+  readonly #target: RingTarget
+  readonly #ring: BufferRing
   readonly #filling = new Set<Promise<unknown>>()
-  #made = 0
 
-  constructor(target: StagingTarget) {
+  constructor(target: RingTarget) {
     this.#target = target
+    this.#ring = new BufferRing(target, {
+      label: 'staging',
+      size: STAGING_BYTES,
+      usage: USAGE.mapWrite | USAGE.copySrc,
+      mappedAtCreation: true,
+    })
   }
 
   /** Bytes of the ring, in use or not. */
   get bytes(): number {
-    return this.#made * STAGING_BYTES
+    return this.#ring.bytes
   }
 
   /**
@@ -64,7 +55,7 @@ export class StagingRing {
     submit: (staging: GPUBuffer) => T,
     most: number = STAGING_BUFFERS,
   ): Promise<T> {
-    const buffer = await this.#take(most)
+    const buffer = await this.#ring.take(most)
     const filling = (async () => fill(new Uint8Array(buffer.getMappedRange(0, bytes))))()
     this.#filling.add(filling)
     try {
@@ -92,47 +83,13 @@ export class StagingRing {
 
   /** Destroys the buffers that are not in use. */
   trim(): void {
-    for (const buffer of this.#free.splice(0)) {
-      this.#target.destroy(buffer)
-      this.#made--
-    }
-  }
-
-  async #take(most: number): Promise<GPUBuffer> {
-    const free = this.#free.pop()
-    if (free !== undefined) return free
-    if (this.#made < most) {
-      this.#made++
-      try {
-        return await this.#target.create({
-          label: 'staging',
-          size: STAGING_BYTES,
-          usage: USAGE.mapWrite | USAGE.copySrc,
-          mappedAtCreation: true,
-        })
-      } catch (error) {
-        this.#made--
-        // A ring of fewer buffers does as well, only slower; without any, who waits for one would wait for ever.
-        if (this.#made === 0) {
-          for (const { reject } of this.#waiters.splice(0)) reject(error)
-          throw error
-        }
-        const given = this.#free.pop()
-        if (given !== undefined) return given
-      }
-    }
-    const waiting = new Promise<GPUBuffer>((resolve, reject) => this.#waiters.push({ resolve, reject }))
-    return await this.#target.guard(waiting)
+    this.#ring.trim()
   }
 
   /** Maps a buffer, which waits for the device to be done with it, and gives it to whoever comes next. */
   #map(buffer: GPUBuffer): void {
     this.#target.guard(buffer.mapAsync(MAP.write)).then(
-      () => {
-        const waiter = this.#waiters.shift()
-        if (waiter === undefined) this.#free.push(buffer)
-        else waiter.resolve(buffer)
-      },
+      () => this.#ring.give(buffer),
       // The device is gone, and the buffer with it.
       () => {},
     )
