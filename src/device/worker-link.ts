@@ -39,6 +39,12 @@ type ToWorker = { readonly kind: 'abort' }
  */
 const END_LIMIT_MS = 2_000
 
+/**
+ * How long a thread that was given up may hold the process open. A slow driver compiles for some tens of seconds; one
+ * that hangs does so for ever.
+ */
+const LEFT_LIMIT_MS = 60_000
+
 /** How a thread is ended. */
 export interface WorkerLinkOptions {
   /**
@@ -140,7 +146,8 @@ export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
     const freed = this.#remote(method, undefined, transfer(port2 as never, [port2 as never])).catch(() => {})
     const answered = await within(END_LIMIT_MS, Promise.race([freed, this.#threadEnded]))
     port1.close()
-    if (!answered) return void this.#worker.unref()
+    // What it is in the middle of can't be ended: the process is to end after it.
+    if (!answered) return void setTimeout(() => this.#worker.unref(), LEFT_LIMIT_MS).unref()
     if (!(await within(END_LIMIT_MS, this.#threadEnded))) await this.#worker.terminate()
   }
 

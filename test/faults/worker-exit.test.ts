@@ -1,4 +1,7 @@
 /** Workers that die: real threads behind `WorkerLink`, and fake devices behind the engine. */
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
@@ -131,6 +134,13 @@ describe('WorkerLink', () => {
     expect(last).toBeGreaterThan(0)
     await delay(30)
     expect(beats[0]).toBe(last)
+  })
+
+  test('one that is given up in the middle of something holds its process open until it has ended', async () => {
+    const child = fileURLToPath(new URL('../support/left-child.js', import.meta.url))
+    // Longer than a thread is waited for.
+    const { stdout } = await promisify(execFile)(process.execPath, [child, '3000'])
+    expect(stdout).toBe('given up, then it\ncame to its end')
   })
 
   test('a file that is not there', async () => {

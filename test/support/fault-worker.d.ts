@@ -8,6 +8,7 @@ export type FaultFunctions = {
   readonly refuse: (args: undefined, run: Run) => never
   readonly remark: (message: string, run: Run) => void
   readonly beat: (shared: Int32Array, run: Run) => void
+  readonly block: (ms: number, run: Run) => void
   readonly stop: (args: undefined, run: Run) => void
   readonly fill: (shared: Uint8Array, run: Run) => void
   readonly die: (how: 'exit' | 'throw', run: Run) => Promise<void>

@@ -1,4 +1,5 @@
 /** A worker for tests of `WorkerLink`: started from JavaScript, like every worker. */
+import { writeSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { workerData } from 'node:worker_threads'
 import { endWorker, serveWorker } from '../../dist/device/worker-link.js'
@@ -30,6 +31,11 @@ serveWorker({
   remark: (message, run) => run.note(message),
   beat(shared) {
     setInterval(() => shared[0]++, 2)
+  },
+  /** Hears of nothing until its end, of which it tells. */
+  block(ms) {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+    writeSync(1, 'came to its end')
   },
   /** Frees nothing, and so does not end by itself. */
   stop: () => setImmediate(endWorker) && undefined,
