@@ -74,6 +74,13 @@ const ASSUMED_MEMORY_BYTES: number = 4 * 2 ** 30
  */
 const HEADROOM = 1 / 8
 
+/**
+ * With so much the sums of a WinningPoSt of 32 GiB sectors go in five runs of windows instead of one: some 50 rounds
+ * more, of a fifth of a millisecond each. It is an eighth of 14 GiB, less what else that takes; a circuit of 2^27 rows
+ * needs 12.4 of these.
+ */
+const LEAST_JOINT_BYTES: number = 1.5 * 2 ** 30
+
 /** Points that a device takes at once where its memory is no concern. */
 export const rangePoints = (group: Group, bindingBytes: number): number => mostPoints(group, bindingBytes)
 
@@ -123,7 +130,10 @@ function limited(circuit: GpuCircuit, bindingBytes: number, memoryBytes: number)
   const room = memoryBytes - fixedBytes() - shapeBytes(circuit)
   const longest = { g1: rangePoints('g1', bindingBytes), g2: rangePoints('g2', bindingBytes) }
   const all = totalOf(keptBytes(circuit, longest))
-  const beside = sumsIn(circuit, bindingBytes, room - sums - all, 0)
+  const most = room - sums - all
+  const together = jointRoom(memoryBytes, memoryBytes - most)
+  const isJoint = jointPlan(circuit, bindingBytes, together) !== undefined
+  const beside = sumsIn(circuit, bindingBytes, isJoint ? together : most, 0)
   if (beside !== undefined && sameRanges(beside.ranges, longest)) {
     const kept = plan(circuit, bindingBytes, beside, QUERIES, memoryBytes)
     if (kept.shapeBytes + kept.workingBytes + totalOf(kept.kept) <= memoryBytes) return kept
@@ -214,8 +224,8 @@ function plan(
   }
   const kept = keptBytes(circuit, ranges)
   const shape = shapeBytes(circuit)
-  const room = memoryBytes - fixedBytes(buffers) - shape - sums - totalOf(kept)
-  const joint = keepsAll ? jointPlan(circuit, bindingBytes, room) : undefined
+  const beside = fixedBytes(buffers) + shape + sums + totalOf(kept)
+  const joint = keepsAll ? jointPlan(circuit, bindingBytes, jointRoom(memoryBytes, beside)) : undefined
   if (joint !== undefined) ofSums.push(jointBytes(circuit, joint))
   return {
     shapeBytes: shape,
@@ -228,6 +238,16 @@ function plan(
     joint,
     kept: Object.fromEntries(keep.map((query) => [query, kept[query]])),
   }
+}
+
+/**
+ * What all sums at once may take: what plans leave free, so that they wait for no other partition, and one that is
+ * preloaded keeps nobody out. On a card where that is too little nothing fits that would have to be waited for long.
+ * @param beside what the circuit takes but for these sums
+ */
+function jointRoom(memoryBytes: number, beside: number): number {
+  const free = (HEADROOM / (1 - HEADROOM)) * memoryBytes - beside
+  return free >= LEAST_JOINT_BYTES ? free : memoryBytes - beside
 }
 
 /** Of a sum but for its work buffers: the points of the range and of the next one, an import, the scalars. */

@@ -109,6 +109,19 @@ describe('a plan', () => {
     expect([streamed.partsAtOnce, Object.keys(streamed.kept).length < QUERIES.length]).toEqual([4, true])
   })
 
+  it('of a WinningPoSt fits what other plans leave free, where that is enough for its sums at once', () => {
+    const size = sizeOf('winning-32g')
+    const [bindingBytes] = BINDINGS as [number]
+    const taken = (gib: number) => {
+      const { shapeBytes, workingBytes, kept, joint } = planGpu(size, { memoryBytes: gib * GIB, bindingBytes })
+      expect(joint).toBeDefined()
+      return (shapeBytes + workingBytes + totalOf(kept)) / GIB
+    }
+    for (const gib of [16, 24, 32]) expect(taken(gib)).toBeLessThanOrEqual(gib / 8)
+    // Past that there is more than is of use, and on a card of 8 GiB nothing large to leave room for.
+    expect([8, 48, 139].map((gib) => taken(gib) > 4.5)).toEqual([true, true, true])
+  })
+
   it('with the least memory has shorter ranges', () => {
     const size = sizeOf('porep-32g')
     const [bindingBytes] = BINDINGS as [number]
@@ -144,6 +157,10 @@ describe('a circuit that can never fit', () => {
     expect(gpuMemoryRefusal('porep-32g', [gpu], needed, [])).toBeUndefined()
     expect(gpuMemoryRefusal('porep-32g', [gpu], needed - 1, [])).toBeDefined()
     expect(gpuMemoryRefusal('porep-32g', [gpu], 16 * GIB, [])).toBeUndefined()
+  })
+
+  it('is not a PoRep of 32 GiB beside a preloaded WinningPoSt on a card of 16 GiB', () => {
+    expect(gpuMemoryRefusal('porep-32g', [gpu], 16 * GIB, ['winning-32g'])).toBeUndefined()
   })
 
   it('is one that a preloaded circuit leaves no room for, but not that circuit itself', () => {
