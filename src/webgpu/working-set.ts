@@ -75,11 +75,11 @@ const ASSUMED_MEMORY_BYTES: number = 4 * 2 ** 30
 const HEADROOM = 1 / 8
 
 /**
- * With so much the sums of a WinningPoSt of 32 GiB sectors go in five runs of windows instead of one: some 50 rounds
- * more, of a fifth of a millisecond each. It is an eighth of 14 GiB, less what else that takes; a circuit of 2^27 rows
- * needs 12.4 of these.
+ * With so much the sums of a WinningPoSt of 32 GiB sectors go in six runs of windows instead of one: some 80 rounds
+ * more, of a fifth of a millisecond each. What else it takes (0.3 GiB) included it is an eighth of 12.4 GiB, and with
+ * less than that no circuit of 2^27 rows fits at all.
  */
-const LEAST_JOINT_BYTES: number = 1.5 * 2 ** 30
+const LEAST_JOINT_BYTES: number = 1.25 * 2 ** 30
 
 /** Points that a device takes at once where its memory is no concern. */
 export const rangePoints = (group: Group, bindingBytes: number): number => mostPoints(group, bindingBytes)

@@ -117,7 +117,7 @@ describe('a plan', () => {
       expect(joint).toBeDefined()
       return (shapeBytes + workingBytes + totalOf(kept)) / GIB
     }
-    for (const gib of [16, 24, 32]) expect(taken(gib)).toBeLessThanOrEqual(gib / 8)
+    for (const gib of [12.5, 13.6, 16, 24, 32]) expect(taken(gib)).toBeLessThanOrEqual(gib / 8)
     // Past that there is more than is of use, and on a card of 8 GiB nothing large to leave room for.
     expect([8, 48, 139].map((gib) => taken(gib) > 4.5)).toEqual([true, true, true])
   })
