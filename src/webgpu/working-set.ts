@@ -75,8 +75,8 @@ const ASSUMED_MEMORY_BYTES: number = 4 * 2 ** 30
 const HEADROOM = 1 / 8
 
 /**
- * With so much the sums of a WinningPoSt of 32 GiB sectors go in six runs of windows instead of one: some 80 rounds
- * more, of a fifth of a millisecond each. What else it takes (0.3 GiB) included it is an eighth of 12.4 GiB, and with
+ * With so much the sums of a WinningPoSt of 32 GiB sectors go in six runs of windows instead of one: some dozens of
+ * rounds more, a fifth of a millisecond each. With what else it takes (0.3 GiB) it is an eighth of 12.4 GiB, and in
  * less than that no circuit of 2^27 rows fits at all.
  */
 const LEAST_JOINT_BYTES: number = 1.25 * 2 ** 30
