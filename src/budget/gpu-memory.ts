@@ -5,7 +5,7 @@
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import type { DeviceInfo } from '../device/device-spec.ts'
 import { BudgetExceededError } from '../errors.ts'
-import { leastGpuBytes, planGpu } from '../webgpu/working-set.ts'
+import { type GpuMemory, leastGpuBytes, planGpu } from '../webgpu/working-set.ts'
 import { type CircuitSize, circuitSize } from './circuit-sizes.ts'
 
 /** WebGPU's default, which every adapter has. */
@@ -16,13 +16,23 @@ const bindingBytesOf = ({ adapter }: DeviceInfo): number =>
 
 const known = new Map<string, number>()
 
-/** As {@link leastGpuBytes}, which takes a millisecond: every job is asked for. */
-function leastBytes(circuitId: CircuitId, bindingBytes: number): number {
-  const key = `${circuitId} ${bindingBytes}`
-  const bytes = known.get(key) ?? leastGpuBytes(circuitSize(circuitId) as CircuitSize, bindingBytes)
-  known.set(key, bytes)
-  return bytes
+/** A plan takes a millisecond, and every step of every job asks: it is the same as long as the device is. */
+function remembered(key: string, bytes: () => number): number {
+  const found = known.get(key) ?? bytes()
+  known.set(key, found)
+  return found
 }
+
+/** As {@link leastGpuBytes}. */
+const leastBytes = (circuitId: CircuitId, bindingBytes: number): number =>
+  remembered(`${circuitId} ${bindingBytes}`, () => leastGpuBytes(circuitSize(circuitId) as CircuitSize, bindingBytes))
+
+/** What is set aside for a preloaded circuit. */
+const asideBytes = (circuitId: CircuitId, memory: Required<GpuMemory>): number =>
+  remembered(`${circuitId} ${memory.bindingBytes} of ${memory.memoryBytes}`, () => {
+    const { workingBytes, shapeBytes } = planGpu(circuitSize(circuitId) as CircuitSize, memory)
+    return workingBytes + shapeBytes
+  })
 
 /**
  * Why a circuit fits the memory of none of these devices, if so.
@@ -39,10 +49,7 @@ export function gpuMemoryRefusal(
   const others = [...preloaded].filter((other) => other !== circuitId)
   const needs = infos.map((info) => {
     const bindingBytes = bindingBytesOf(info)
-    const kept = others.map((other) => {
-      const { workingBytes, shapeBytes } = planGpu(circuitSize(other) as CircuitSize, { memoryBytes, bindingBytes })
-      return workingBytes + shapeBytes
-    })
+    const kept = others.map((other) => asideBytes(other, { memoryBytes, bindingBytes }))
     return { least: leastBytes(circuitId, bindingBytes), kept: kept.reduce((sum, bytes) => sum + bytes, 0) }
   })
   const total = ({ least, kept }: (typeof needs)[0]): number => least + kept
