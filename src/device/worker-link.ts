@@ -64,6 +64,8 @@ export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
   readonly #remote: Dispatch
   readonly #endsBy: string | undefined
   readonly #threadEnded: Promise<void>
+  /** Resolves when the thread has loaded its modules, or ended before that. */
+  readonly #loaded: Promise<void>
   readonly #calls = new Calls(() => void this.terminate())
   #ending: Promise<void> | undefined
 
@@ -76,6 +78,8 @@ export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
     this.#worker = new Worker(file, { name, workerData, execArgv: [], ...limits })
     this.#remote = wrap(nodeEndpoint(this.#worker)) as unknown as Dispatch
     this.#threadEnded = new Promise((resolve) => this.#worker.once('exit', () => resolve()))
+    const heard = new Promise<void>((resolve) => this.#worker.once('message', () => resolve()))
+    this.#loaded = Promise.race([heard, this.#threadEnded])
     let cause: unknown
     this.#worker.on('error', (error) => {
       cause = error
@@ -122,12 +126,16 @@ export class WorkerLink<F extends WorkerFunctions> implements Link<F> {
     }
   }
 
-  /** Ends the thread at once; calls in flight reject. Resolves when it is gone, or can't be waited for. */
+  /**
+   * Ends the thread at once, or once it has loaded its modules: Node 20 leaves open what it is reading. Calls in flight
+   * reject. Resolves when it is gone, or can't be waited for.
+   */
   async terminate(): Promise<void> {
     if (this.#endsBy !== undefined) {
       this.#ending ??= this.#endBy(this.#endsBy)
       return await this.#ending
     }
+    if (this.#calls.gone === undefined) await within(END_LIMIT_MS, this.#loaded)
     if (this.#calls.gone === undefined && !(await within(END_LIMIT_MS, this.#worker.terminate()))) {
       this.#giveUpCalls('hangs in a system call and was given up')
       // Nor does the process wait for it.
@@ -183,6 +191,7 @@ export function serveWorker(functions: WorkerFunctions): void {
     return reply
   }
   expose(dispatch, nodeEndpoint(mainPort()))
+  mainPort().postMessage('loaded')
 }
 
 /**

@@ -1,10 +1,12 @@
 /** Workers that die: real threads behind `WorkerLink`, and fake devices behind the engine. */
 import { execFile } from 'node:child_process'
+import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
+import { workerFile } from '../../src/cpu/wasm-file.ts'
 import { ProcessLink } from '../../src/device/process-link.ts'
 import { WorkerLink } from '../../src/device/worker-link.ts'
 import { GpuUnavailableError, InvalidRequestError, WorkerExitedError } from '../../src/errors.ts'
@@ -141,6 +143,25 @@ describe('WorkerLink', () => {
     // Longer than a thread is waited for.
     const { stdout } = await promisify(execFile)(process.execPath, [child, '3000'])
     expect(stdout).toBe('given up, then it\ncame to its end')
+  })
+
+  test.runIf(existsSync('/proc/self/fd'))('one that is ended while it loads leaves no module open', async () => {
+    // One with a hundred of them.
+    const file = workerFile('synthesis/synthesis-worker.js')
+    for (let ms = 15; ms < 90; ms += 5) {
+      const link = new WorkerLink<Record<never, never>>(file, 'loads', undefined)
+      await delay(ms)
+      await link.terminate()
+    }
+    const files = readdirSync('/proc/self/fd').map((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`)
+      } catch {
+        // The listing's own.
+        return ''
+      }
+    })
+    expect(files.filter((file) => file.endsWith('.js') || file.endsWith('.mjs'))).toEqual([])
   })
 
   test('a file that is not there', async () => {
