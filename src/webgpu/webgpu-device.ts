@@ -20,8 +20,7 @@ import type {
   Run,
   ShortSum,
 } from '../groth16/proving-device.ts'
-import { portion } from '../groth16/run-portion.ts'
-import { paramsLayout, type Query } from '../params/layout.ts'
+import type { Query } from '../params/layout.ts'
 import type { ToxicWaste } from '../params/toxic-waste.ts'
 import { orAborted } from '../params/waiting.ts'
 import { GpuAssignment } from './assignment/gpu-assignment.ts'
@@ -35,13 +34,9 @@ import { Gpu } from './gpu.ts'
 import { type JointPlan, jointPlan, sumJointly } from './joint-queries.ts'
 import { keepBusy } from './keep-busy.ts'
 import { kernelsSeen, rememberKernels } from './kernels-seen.ts'
-import { CarriedSum } from './msm/carried-sum.ts'
-import { addSums } from './msm/combine.ts'
-import { multiexp } from './msm/multiexp.ts'
-import { mostlyBits, QuerySum } from './msm/query-sum.ts'
-import type { Scalars } from './msm/sort-entries.ts'
 import type { AdapterInfo, OpenGpuOptions } from './open-gpu.ts'
 import { PROVING_KERNELS, SELF_TEST_KERNELS } from './proving-kernels.ts'
+import { RangedQueries } from './ranged-queries.ts'
 import { knownAnswers, runSelfTest } from './self-test.ts'
 import { GpuSetup, type WrapPoints } from './setup/device-setup.ts'
 import { planMade } from './setup/made-plan.ts'
@@ -65,21 +60,6 @@ async function openTuned({ tuning, ...options }: WebGpuDeviceOptions): Promise<G
     await gpu.close()
     throw error
   }
-}
-
-/** Share of a query's last range that is summing it, for progress; the rest is finishing the sum. */
-const FINISH_AT = 0.7
-
-/** A sum over the ranges of a query. */
-type RangeSum = CarriedSum | QuerySum
-
-/** A range of a query with its scalars. */
-interface QueryRange {
-  readonly points: GPUBuffer
-  readonly group: 'g1' | 'g2'
-  readonly scalars: Scalars
-  readonly first: number
-  readonly count: number
 }
 
 class GpuPoints implements DevicePoints {
@@ -108,8 +88,7 @@ export class WebGpuDevice implements ProvingDevice {
   readonly maxLog2Domain: number
   readonly gpu: Gpu
   readonly #plans = new WeakMap<CircuitShape, GpuPlan>()
-  /** Sums of queries whose last range has not come yet. */
-  readonly #begun = new WeakMap<GpuAssignment, Map<Query, RangeSum>>()
+  readonly #ranged: RangedQueries
   #ahead: CompileAhead | undefined
   #remembering: Promise<void> | undefined
   /** Resolves when the driver took the device away, or it was closed. */
@@ -117,6 +96,7 @@ export class WebGpuDevice implements ProvingDevice {
 
   constructor(gpu: Gpu) {
     this.gpu = gpu
+    this.#ranged = new RangedQueries(gpu)
     this.name = gpu.info.name
     this.lost = gpu.device.lost.then(
       ({ message, reason }) =>
@@ -275,8 +255,9 @@ export class WebGpuDevice implements ProvingDevice {
       const scalars = await own.scalars(query, first, count)
       try {
         const part: Run = { ...run, unit: (share) => run.unit((i + share) / assignments.length) }
-        const range = { points: buffer, group, scalars, first, count }
-        const work = [this.#querySum(own, query, range, part), scalars.ready] as const
+        const range = { query, group, points: buffer, scalars, first, count }
+        const memoryBytes = this.#plans.get(own.shape.shape)?.sumBytes[group]
+        const work = [this.#ranged.sum(own, range, memoryBytes, part), scalars.ready] as const
         // Both have stopped before the scalars are released.
         await Promise.allSettled(work)
         sums.push((await Promise.all(work))[0])
@@ -320,38 +301,6 @@ export class WebGpuDevice implements ProvingDevice {
       sums.push(await sumJointly(this.gpu, plan, buffers, assignment, part))
     }
     return sums
-  }
-
-  /** The sum of a range, or infinity where terms are kept for that of the query's last one. */
-  async #querySum(
-    assignment: GpuAssignment,
-    query: Query,
-    { points, group, scalars, first, count }: QueryRange,
-    run: Run,
-  ): Promise<Uint8Array> {
-    const { shape } = assignment.shape
-    const memoryBytes = this.#plans.get(shape)?.sumBytes[group]
-    const { aux, root } = shape
-    const last = first + count === paramsLayout(shape).queries[query].points
-    const begun = this.#begun.get(assignment) ?? new Map<Query, RangeSum>()
-    this.#begun.set(assignment, begun)
-    let sum = begun.get(query)
-    const fresh = sum === undefined
-    if (sum === undefined) {
-      const ofBits = query !== 'h' && mostlyBits({ aux, bits: root.totals.bits })
-      const whole = first === 0 && last
-      if (ofBits) sum = new QuerySum(this.gpu, group, { memoryBytes })
-      else if (!whole) sum = CarriedSum.create(this.gpu, group, count, { memoryBytes })
-    }
-    if (sum === undefined)
-      return await multiexp(this.gpu, group, points, scalars.buffer, scalars.first, count, run, { memoryBytes })
-    if (fresh) begun.set(query, assignment.own(sum))
-    await sum.add(points, scalars, count, last ? portion(run, 0, FINISH_AT) : run)
-    if (!last) return addSums(group, [])
-    const bytes = await sum.finish(portion(run, FINISH_AT, 1))
-    sum.release()
-    begun.delete(query)
-    return bytes
   }
 
   fixedBaseMultiples(
