@@ -1,9 +1,9 @@
 /**
- * A request of any size through `engine.prove` on a GPU, from a folder that the reference prover's `peer synth` or
+ * A request of any size through `engine.prove` on a GPU or several, from a folder that the reference prover's `peer synth` or
  * `peer sector` wrote:
  *
  *     node test/gpu/bench-full.js CIRCUIT --inputs FOLDER|ARCHIVE.tar.xz [--parameters FOLDER] [--rounds 1] [--out FOLDER]
- *         [--trace FILE] [--memory GPU_BYTES] [--binding BYTES] [--software] [--partitions N]
+ *         [--trace FILE] [--memory GPU_BYTES] [--binding BYTES] [--software] [--partitions N] [--gpus 1]
  *
  * Prints the time of each phase, the units of the device, bytes across the bus, most memory of the host's processes and
  * of the device, and CPU time. `--out` gets `proof.hex`, `verifying.vk` and `inputs.json`, which
@@ -39,6 +39,7 @@ const { values, positionals } = parseArgs({
     binding: { type: 'string' },
     software: { type: 'boolean', default: false },
     partitions: { type: 'string' },
+    gpus: { type: 'string', default: '1' },
   },
 })
 const [circuitId] = positionals
@@ -114,7 +115,11 @@ const devices = join(scratch, 'devices.jsonl')
 const plan = async (options, signal) => {
   const usable = (await listAdapters(signal)).adapters.filter(({ software }) => values.software || !software)
   if (usable.length === 0) return planDevices(options, signal)
-  return { slots: usable.slice(0, 1).map((adapter, index) => tracedSlot(adapter, index, options.gpu, devices)) }
+  return {
+    slots: usable
+      .slice(0, Number(values.gpus))
+      .map((adapter, index) => tracedSlot(adapter, index, options.gpu, devices)),
+  }
 }
 const engine = await time('Engine.create', () =>
   createEngine(

@@ -131,8 +131,11 @@ export function totals(events, category) {
  */
 export function deviceUse(events) {
   const units = events.filter(({ cat, args }) => cat === 'unit' && args.batch !== undefined).sort((a, b) => a.ts - b.ts)
-  if (units.length === 0) return 0
-  const [first, last] = [units[0], units[units.length - 1]]
-  const busy = units.reduce((sum, { dur }) => sum + dur, 0)
-  return busy / (last.ts + last.dur - first.ts)
+  const devices = [...new Set(units.map(({ pid }) => pid))]
+  const uses = devices.map((device) => {
+    const own = units.filter(({ pid }) => pid === device)
+    const [first, last] = [own[0], own[own.length - 1]]
+    return own.reduce((sum, { dur }) => sum + dur, 0) / (last.ts + last.dur - first.ts)
+  })
+  return uses.length === 0 ? 0 : uses.reduce((sum, use) => sum + use, 0) / uses.length
 }
