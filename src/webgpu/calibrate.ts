@@ -6,15 +6,14 @@
  * holds no memory.
  */
 import { randomFillSync } from 'node:crypto'
-import { encodeG1 } from '../curve/encoding.ts'
-import { G1 } from '../curve/points.ts'
 import { FR_BYTES } from '../field/fr.ts'
 import type { Run } from '../groth16/proving-device.ts'
 import { orAborted } from '../params/waiting.ts'
 import { ROUNDED } from './allocation.ts'
 import { BufferSet } from './buffer-set.ts'
-import { BatchAffine, batchAffineKernels, POINT_BYTES } from './curve/batch-affine.ts'
-import { importKernels, importPoints } from './curve/import-points.ts'
+import { MOST_POINTS_LOG2, PairSums, SMALL_LOG2 } from './calibration-pairs.ts'
+import { batchAffineKernels, POINT_BYTES } from './curve/batch-affine.ts'
+import { importKernels } from './curve/import-points.ts'
 import type { Gpu } from './gpu.ts'
 import { multiexp, multiexpKernels } from './msm/multiexp.ts'
 import { mostPoints, windowBits } from './msm/plan.ts'
@@ -42,14 +41,10 @@ export interface Calibration {
 
 /** A value that is this much faster is worth it. */
 const GAIN = 0.03
-/** A measurement takes so long: less would be the latency of a submission. */
-const UNIT_MS = 8
 /** Times that each value is measured, in turn with the others. */
 const ROUNDS = 5
 /** A sum takes about so long. */
 const SUM_MS = 30
-/** An idle card takes this long to raise its clocks. */
-const WARM_UP_MS = 500
 /** A driver that takes longer is spared the rest of the sizes. */
 const COMPILE_MS = 10_000
 /** Of the device's memory. */
@@ -60,13 +55,8 @@ const ASSUMED_MEMORY_BYTES = 4 * 2 ** 30
 const BYTES_PER_PAIR = 320
 /** Of a sum, a point: the pairs of all its windows, with what their sums take. */
 const BYTES_PER_POINT = 3_200
-/** What a software adapter does in some milliseconds. */
-const SMALL_LOG2 = 9
+/** More pairs would take longer, and tell the same. */
 const LARGE_LOG2 = 21
-/** Points are fewer than pairs: 24 MiB. */
-const MOST_POINTS_LOG2 = 18
-/** The lists whose pairs of sums the points are. */
-const SIDE = 32
 
 /**
  * Measures; the tuning that the device has meanwhile is put back.
@@ -190,102 +180,6 @@ export async function race(
   usual.ms = Math.min(usual.ms, usualAgain)
   best.ms = Math.min(best.ms, bestAgain)
   return { what, tried, chosen: bestAgain > (1 - GAIN) * usualAgain ? usual.value : best.value }
-}
-
-/** A round of sums of pairs, as most of a sum is. */
-class PairSums {
-  /** Distinct enough that equal ones rarely make a pair. */
-  readonly points: GPUBuffer
-  readonly count: number
-  readonly #gpu: Gpu
-  readonly #list: GPUBuffer
-  readonly #sums: GPUBuffer
-  /** Pairs of a measurement, and how often they are added in it. */
-  #pairs = 2 ** SMALL_LOG2
-  #times = 1
-
-  private constructor(gpu: Gpu, count: number, points: GPUBuffer, list: GPUBuffer, sums: GPUBuffer) {
-    this.#gpu = gpu
-    this.count = count
-    this.points = points
-    this.#list = list
-    this.#sums = sums
-  }
-
-  /** @param count pairs at most, a power of two */
-  static async create(gpu: Gpu, set: BufferSet, count: number): Promise<PairSums> {
-    const points = 2 ** Math.min(MOST_POINTS_LOG2, Math.log2(count))
-    const sums = await set.allocate(count * POINT_BYTES.g1, 'calibration: sums')
-    const list = await set.allocate(8 * count, 'calibration: pairs')
-    const made = new PairSums(gpu, count, await calibrationPoints(gpu, set, points), list, sums)
-    const operands = new Uint32Array(2 * count)
-    randomFillSync(operands)
-    for (let i = 0; i < operands.length; i++) operands[i] = (operands[i] as number) & (points - 1)
-    await gpu.upload(list, 0, new Uint8Array(operands.buffer))
-    return made
-  }
-
-  /** Has the clocks rise, and finds how many pairs are worth a measurement. @returns additions a millisecond */
-  async warmUp(run: Run): Promise<number> {
-    let perMs = 0
-    for (const until = performance.now() + WARM_UP_MS; ; ) {
-      const ms = await this.time(DEFAULT_TUNING, run)
-      perMs = Math.max(perMs, (this.#pairs * this.#times) / ms)
-      if (ms < UNIT_MS && this.#pairs < this.count) this.#pairs *= 2
-      else if (ms < UNIT_MS) this.#times++
-      else if (this.#gpu.info.software || performance.now() > until) break
-    }
-    // It took longer while the clocks were low.
-    this.#times = Math.max(this.#times, Math.ceil((UNIT_MS * perMs) / this.#pairs))
-    return perMs
-  }
-
-  /** Milliseconds of a measurement. */
-  async time(tuning: Tuning, run: Run): Promise<number> {
-    run.signal.throwIfAborted()
-    this.#gpu.tune(tuning)
-    const adder = await BatchAffine.create(this.#gpu, 'g1', this.#pairs)
-    try {
-      const commands = this.#gpu.commands('calibration')
-      const round = { points: this.points, source: { kind: 'list', pairs: this.#list }, sums: this.#sums } as const
-      for (let i = 0; i < this.#times; i++) adder.record(commands, round, 0, this.#pairs)
-      return await commands.submit()
-    } finally {
-      adder.release()
-    }
-  }
-}
-
-/** Points of G1: sums of one of 32 and one of another 32, again and again. */
-async function calibrationPoints(gpu: Gpu, set: BufferSet, count: number): Promise<GPUBuffer> {
-  const step = G1.BASE.multiplyUnsafe(BigInt(SIDE))
-  const encoded = new Uint8Array(2 * SIDE * POINT_BYTES.g1)
-  for (let i = 0, low = G1.BASE, high = step; i < SIDE; i++, low = low.add(G1.BASE), high = high.add(step)) {
-    encoded.set(encodeG1(low), i * POINT_BYTES.g1)
-    encoded.set(encodeG1(high), (SIDE + i) * POINT_BYTES.g1)
-  }
-  const points = await set.allocate(count * POINT_BYTES.g1, 'calibration: points')
-  const own = new BufferSet(gpu)
-  try {
-    const source = await own.allocate(encoded.byteLength, 'calibration: encoded points')
-    const sides = await own.allocate(encoded.byteLength, 'calibration: points')
-    await gpu.upload(source, 0, encoded)
-    await importPoints(gpu, 'g1', source, sides, 2 * SIDE)
-    const operands = new Uint32Array(2 * count)
-    for (let i = 0; i < count; i++) {
-      operands[2 * i] = i % SIDE
-      operands[2 * i + 1] = SIDE + (Math.floor(i / SIDE) % SIDE)
-    }
-    const list = await own.allocate(operands.byteLength, 'calibration: pairs')
-    await gpu.upload(list, 0, new Uint8Array(operands.buffer))
-    const adder = own.own(await BatchAffine.create(gpu, 'g1', count))
-    const commands = gpu.commands('calibration')
-    adder.record(commands, { points: sides, source: { kind: 'list', pairs: list }, sums: points }, 0, count)
-    await commands.submit()
-    return points
-  } finally {
-    own.release()
-  }
 }
 
 interface WindowTrial {
