@@ -102,7 +102,7 @@ export interface EngineEvents {
   completed: (event: { readonly job: JobRef; readonly result: ProofResult }) => void
   failed: (event: { readonly job: JobRef; readonly error: ProverError }) => void
   cancelled: (event: { readonly job: JobRef; readonly reason: unknown }) => void
-  /** A parameter file was loaded or evicted. */
+  /** A circuit's parameters are being loaded, are there, or are there no more: a load that fails is `evicted` too. */
   srs: (event: {
     readonly circuitId: CircuitId
     readonly state: 'loading' | 'loaded' | 'evicted'

@@ -3,7 +3,7 @@
  * was last used; what loading means is the caller's affair (a device that opens a file, or one that made the points
  * itself), and so is when to evict: the memory budget asks for idle entries when it is short.
  *
- * An entry is `loading`, then `loaded` until it is evicted; a failed load leaves none.
+ * An entry is `loading`, then `loaded` until it is evicted; a load that fails or is given up leaves none.
  */
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import type { ReadRun } from '../params/parameters-location.ts'
@@ -17,7 +17,7 @@ export interface SrsResource {
   release(): void | Promise<void>
 }
 
-/** The parameters of a circuit were asked for, are there, or were given up. */
+/** The parameters of a circuit were asked for, are there, or were given up: also because they could not be loaded. */
 export interface SrsStoreEvent {
   readonly circuitId: CircuitId
   readonly state: 'loading' | 'loaded' | 'evicted'
@@ -125,7 +125,7 @@ export class SrsStore<R extends SrsResource> {
         this.#emit(circuitId, 'loaded', resource.bytes)
         return resource
       } catch (error) {
-        if (this.#entries.get(circuitId) === entry) this.#entries.delete(circuitId)
+        this.#drop(circuitId, entry)
         throw error
       }
     }
@@ -150,7 +150,14 @@ export class SrsStore<R extends SrsResource> {
     if (entry.references > 0 || entry.resource !== undefined) return
     // Nobody waits for this load: who comes later starts a new one.
     entry.controller.abort()
-    for (const [circuitId, other] of this.#entries) if (other === entry) this.#entries.delete(circuitId)
+    for (const [circuitId, other] of this.#entries) if (other === entry) this.#drop(circuitId, entry)
+  }
+
+  /** Ends an entry that has come to nothing, unless that is done already. */
+  #drop(circuitId: CircuitId, entry: Entry<R>): void {
+    if (this.#entries.get(circuitId) !== entry) return
+    this.#entries.delete(circuitId)
+    this.#emit(circuitId, 'evicted', 0)
   }
 
   /** Loaded entries, least recently used first. */
@@ -187,9 +194,8 @@ export class SrsStore<R extends SrsResource> {
     this.#entries.clear()
     for (const [circuitId, { controller, resource }] of entries) {
       controller.abort()
-      if (resource === undefined) continue
-      await resource.release()
-      this.#emit(circuitId, 'evicted', resource.bytes)
+      await resource?.release()
+      this.#emit(circuitId, 'evicted', resource?.bytes ?? 0)
     }
   }
 

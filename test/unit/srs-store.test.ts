@@ -104,7 +104,10 @@ describe('the store of parameters', () => {
     loads[0]?.resolve()
     await turn()
     expect(released).toEqual(['wpost-2k'])
-    expect(events.map(({ state }) => state)).toEqual(['loading'])
+    expect(events.map(({ state, bytes }) => [state, bytes])).toEqual([
+      ['loading', 0],
+      ['evicted', 0],
+    ])
     // Who comes later starts anew.
     const later = store.acquire('wpost-2k', idle)
     await turn()
@@ -113,7 +116,7 @@ describe('the store of parameters', () => {
   })
 
   it('a failed load fails all who wait, and the next one tries again', async () => {
-    const { store, loads, turn } = controlled()
+    const { store, loads, events, turn } = controlled()
     const both = [store.acquire('wpost-2k', idle), store.acquire('wpost-2k', idle)]
     await turn()
     loads[0]?.reject(new Error('no such file'))
@@ -123,6 +126,7 @@ describe('the store of parameters', () => {
     await turn()
     loads[1]?.resolve()
     expect((await next).resource.bytes).toBe(100)
+    expect(events.map(({ state }) => state)).toEqual(['loading', 'evicted', 'loading', 'loaded'])
   })
 
   it('an aborted signal loads nothing', async () => {
@@ -145,7 +149,7 @@ describe('the store of parameters', () => {
   })
 
   it('close releases what is loaded and aborts what loads', async () => {
-    const { store, loads, released, turn } = controlled()
+    const { store, loads, released, events, turn } = controlled()
     const loaded = store.acquire('wpost-2k', idle)
     await turn()
     loads[0]?.resolve()
@@ -157,5 +161,10 @@ describe('the store of parameters', () => {
     expect(released).toEqual(['wpost-2k'])
     expect(loads[1]?.run.signal.aborted).toBe(true)
     expect(store.status()).toEqual([])
+    expect(events.slice(2)).toEqual([
+      { circuitId: 'winning-2k', state: 'loading', bytes: 0 },
+      { circuitId: 'wpost-2k', state: 'evicted', bytes: 100 },
+      { circuitId: 'winning-2k', state: 'evicted', bytes: 0 },
+    ])
   })
 })
