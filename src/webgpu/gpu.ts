@@ -172,7 +172,7 @@ export class Gpu implements CommandTarget, CompileTarget, RingTarget {
       const again = await this.#tryCreate(descriptor)
       if (again !== undefined) return again
       this.givenBytes = Math.min(this.givenBytes, this.allocatedBytes - descriptor.size)
-      throw this.#outOfMemory(descriptor)
+      throw this.#outOfMemory(descriptor, 'the driver gave no more')
     } catch (error) {
       this.allocatedBytes -= descriptor.size
       throw error
@@ -186,17 +186,20 @@ export class Gpu implements CommandTarget, CompileTarget, RingTarget {
   #count(descriptor: GPUBufferDescriptor): void {
     const { size } = descriptor
     this.#giveUp(size)
-    if (size > this.limits.maxBufferSize || this.allocatedBytes + size > this.memoryBytes) {
-      throw this.#outOfMemory(descriptor)
+    if (this.allocatedBytes + size > this.memoryBytes) {
+      throw this.#outOfMemory(descriptor, `gpu.memoryBytes is ${this.memoryBytes}`, 'gpu.memoryBytes')
     }
+    const { maxBufferSize } = this.limits
+    if (size > maxBufferSize) throw this.#outOfMemory(descriptor, `a buffer has ${maxBufferSize} at most`)
     this.allocatedBytes += size
     this.peakBytes = Math.max(this.peakBytes, this.allocatedBytes)
   }
 
-  #outOfMemory({ label, size }: GPUBufferDescriptor): GpuOutOfMemoryError {
-    return new GpuOutOfMemoryError(`No device memory for ${label}: ${size} bytes on top of ${this.allocatedBytes}.`, {
-      details: { device: this.info.name, received: String(size) },
-    })
+  /** @param field the option that allows no more */
+  #outOfMemory({ label, size }: GPUBufferDescriptor, why: string, field?: string): GpuOutOfMemoryError {
+    const details = { device: this.info.name, received: String(size), ...(field !== undefined && { field }) }
+    const what = `${size} bytes on top of ${this.allocatedBytes}`
+    return new GpuOutOfMemoryError(`No device memory for ${label}: ${what}; ${why}.`, { details })
   }
 
   async #tryCreate(descriptor: GPUBufferDescriptor): Promise<GPUBuffer | undefined> {

@@ -100,7 +100,9 @@ export async function openGpu(options: OpenGpuOptions = {}): Promise<OpenedGpu> 
     const device = await adapter.requestDevice({ label: 'wgzk', requiredLimits })
     return { device, info, instance }
   } catch (cause) {
-    throw new GpuUnavailableError(`The adapter ${info.name} refused a device with the limits asked for.`, {
+    // What is wrong, and the limit it is wrong with; then where in Dawn's own code.
+    const why = (cause as Error).message.split(/\n[ -]*/, 2).join(' ')
+    throw new GpuUnavailableError(`The adapter ${info.name} refused a device with the limits asked for: ${why}`, {
       cause,
       details: { device: info.name },
     })

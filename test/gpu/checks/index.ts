@@ -7,6 +7,7 @@ import { jointSumChecks } from './joint-sums.ts'
 import { memoryChecks } from './memory.ts'
 import { multiexpChecks } from './multiexp.ts'
 import { nttChecks } from './ntt.ts'
+import { openingChecks } from './opening.ts'
 import { pointChecks } from './points.ts'
 import { proofChecks } from './proofs.ts'
 import { setupChecks } from './setup.ts'
@@ -15,6 +16,7 @@ import { urgentChecks } from './urgent.ts'
 
 /** Every check of a kernel, by name. */
 export const checks: Readonly<Record<string, Check>> = {
+  ...openingChecks,
   ...memoryChecks,
   ...fieldChecks,
   ...inversionChecks,

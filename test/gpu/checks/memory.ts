@@ -20,7 +20,11 @@ const near: Check = ({ info, limits }) =>
     // A unit that was submitted afterwards is enough for the driver to have them.
     await gpu.commands('clear').clear(fourth, 0, 4).submit()
     assert.equal(gpu.leaving.bytes, 0)
-    await assert.rejects(gpu.allocate(MIB, 'too much'), { code: 'ERR_GPU_OUT_OF_MEMORY' })
+    await assert.rejects(gpu.allocate(MIB, 'too much'), {
+      code: 'ERR_GPU_OUT_OF_MEMORY',
+      message: `No device memory for too much: ${MIB} bytes on top of ${64 * MIB}; gpu.memoryBytes is ${memoryBytes}.`,
+      details: { device: info.name, received: String(MIB), field: 'gpu.memoryBytes' },
+    })
     for (const buffer of [second, fourth]) gpu.release(buffer)
     assert.equal(gpu.usedBytes, 0)
   })
