@@ -218,6 +218,7 @@ export class GpuPool {
     const reasons = devices.map(({ slot, reason }) => `${slot.name}: ${reason}`)
     return new GpuUnavailableError(`no device is left to prove on (${reasons.join('; ')})`, {
       details: { device: devices.map(({ slot }) => slot.name).join(', ') },
+      cause: devices.map(({ cause }) => cause).find((cause) => cause !== undefined),
     })
   }
 

@@ -108,6 +108,7 @@ export class PooledDevice {
   #generation = 0
   #state: DeviceState = 'starting'
   #reason: string | undefined
+  #cause: unknown
   #client: DeviceClient | undefined
   #info: DeviceInfo | undefined
   /** Circuits that its memory was too small for, since it was started. */
@@ -156,6 +157,11 @@ export class PooledDevice {
   /** Why it does not serve. */
   get reason(): string {
     return this.#reason ?? (this.serving ? 'it is too small' : 'not started')
+  }
+
+  /** What it was that {@link reason} tells of, where that was an error. */
+  get cause(): unknown {
+    return this.#cause
   }
 
   get row(): DeviceRow {
@@ -283,6 +289,7 @@ export class PooledDevice {
       this.#generation++
       this.#state = 'idle'
       this.#reason = undefined
+      this.#cause = undefined
       void client.exited.then((error) => this.#died(client, error))
       this.#owner.changed(this, 'ready')
     } catch (error) {
@@ -292,8 +299,8 @@ export class PooledDevice {
       }
       if (this.#latestStart !== start) return
       const { message } = toErrorObject(error)
-      if (this.#generation > 0) return this.#quarantine(message)
-      this.#leave('excluded', message)
+      if (this.#generation > 0) return this.#quarantine(message, error)
+      this.#leave('excluded', message, error)
     }
   }
 
@@ -302,14 +309,14 @@ export class PooledDevice {
     this.#client = undefined
     const several = this.seats.size > 1
     this.seats.clear()
-    this.#leave('lost', error.message)
+    this.#leave('lost', error.message, error)
     // Of several on it one may have ended it each time: each is tried again alone, and that counts.
-    if (!several && this.#health.fault()) this.#quarantine(`${error.message}; it was started again in vain`)
+    if (!several && this.#health.fault()) this.#quarantine(`${error.message}; it was started again in vain`, error)
     else void this.start()
   }
 
   /** Takes the device out of service, to be tried again later. */
-  #quarantine(reason: string): void {
+  #quarantine(reason: string, cause?: unknown): void {
     if (this.#state === 'quarantined' || this.#owner.closing.aborted) return
     const client = this.#client
     this.#client = undefined
@@ -320,12 +327,13 @@ export class PooledDevice {
       this.#state = 'starting'
       void this.start()
     }, this.#health.quarantine())
-    this.#leave('quarantined', reason)
+    this.#leave('quarantined', reason, cause)
   }
 
-  #leave(state: 'lost' | 'excluded' | 'quarantined', reason: string): void {
+  #leave(state: 'lost' | 'excluded' | 'quarantined', reason: string, cause: unknown): void {
     this.#state = state
     this.#reason = reason
+    this.#cause = cause
     this.#owner.changed(this, state, reason)
   }
 }

@@ -139,10 +139,12 @@ describe('close', () => {
   })
 
   test('an engine whose devices can not be started leaves nothing', async () => {
-    const machine = new FakeMachine().fail('start', 1, { kind: 'throw', error: new GpuUnavailableError('broken') })
+    const broken = new GpuUnavailableError('broken')
+    const machine = new FakeMachine().fail('start', 1, { kind: 'throw', error: broken })
     const error = await proverErrorOf(() => machine.engine())
     expect(error.code).toBe('ERR_GPU_UNAVAILABLE')
     expect(error.message).toContain('broken')
+    expect(error.cause).toBe(broken)
     expect(machine.open).toBe(0)
   })
 })
