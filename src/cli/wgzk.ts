@@ -67,6 +67,13 @@ function refuseOthers(command: string, { tokens }: ReturnType<typeof parse>): vo
   if (given?.kind === 'option') throw new UsageError(`${command} does not take --${given.name}`)
 }
 
+/** What a shell makes of a variable that is not set would be taken for no matter which. */
+function refuseEmpty(values: Values): void {
+  for (const name of ['parameters', 'device'] as const) {
+    if (values[name] === '') throw new UsageError(`expected --${name} to be a name, got an empty one`)
+  }
+}
+
 function integer(text: string, name: string, least: number, most: number): number {
   const value = Number(text)
   if (/^\d+$/.test(text) && value >= least && value <= most) return value
@@ -116,6 +123,7 @@ try {
     throw new UsageError(name === '' ? 'a command is missing' : `no command ${positionals.join(' ')}`)
   } else {
     refuseOthers(name, parsed)
+    refuseEmpty(values)
     await command(values)
   }
 } catch (error) {

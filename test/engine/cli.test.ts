@@ -80,6 +80,8 @@ test.each([
   [['doctor', '--fast'], "Unknown option '--fast'\n"],
   [['doctor', '--log2', '12'], 'doctor does not take --log2'],
   [['bench', '--calibrate'], 'bench does not take --calibrate'],
+  [['bench', '--device', ''], 'expected --device to be a name'],
+  [['doctor', '--parameters='], 'expected --parameters to be a name'],
 ])('refuses %j', (args, message) => {
   const { status, stdout, stderr } = wgzk(...args)
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
