@@ -200,6 +200,10 @@ export interface RequiredFile {
  * @throws {InvalidOptionsError} no circuit has that name
  */
 export function requiredFiles(circuitIds: readonly CircuitId[]): RequiredFile[] {
+  if (!Array.isArray(circuitIds)) {
+    const details = { field: 'circuitIds', expected: 'a list of circuit ids', received: typeof circuitIds }
+    throw new InvalidOptionsError(`circuitIds: expected ${details.expected}, got ${details.received}`, { details })
+  }
   return circuitIds.flatMap((circuitId, i) => {
     if (!isCircuitId(circuitId)) {
       const details = {

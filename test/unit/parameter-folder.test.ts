@@ -43,6 +43,10 @@ describe('case 43: files of a folder', () => {
       const error = await proverErrorOf(async () => requiredFiles([wrong]))
       expect([error.code, error.details.field]).toEqual(['ERR_INVALID_OPTIONS', 'circuitIds[0]'])
     }
+    for (const wrong of ['winning-32g', undefined] as unknown as CircuitId[][]) {
+      const error = await proverErrorOf(async () => requiredFiles(wrong))
+      expect([error.code, error.details.field]).toEqual(['ERR_INVALID_OPTIONS', 'circuitIds'])
+    }
   })
 
   test('what is of another version or of no circuit is told of, and nothing else', async () => {
