@@ -61,5 +61,7 @@ export interface AdapterDetails {
   /** Name and version, in the driver's own words. */
   readonly driver: string
   readonly software: boolean
+  /** PCI address (`0000:06:00.0`) of the card that its process has, where that can be told. */
+  readonly card?: string
   readonly limits: Readonly<Record<string, number>>
 }

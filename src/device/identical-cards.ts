@@ -1,9 +1,13 @@
 /**
  * Identical cards have one name, and no option of WebGPU tells them apart: each process gets the first one. Mesa's
  * Vulkan layer `VK_LAYER_MESA_device_select` (it comes with Mesa's drivers and acts on those of other makers too) reads
- * in `DRI_PRIME` which card a process shall see first.
+ * in `DRI_PRIME` which card a process shall see first. That of Mesa 22 compares the wrong way round: it takes the last
+ * card that was not asked for. So what a process got is looked at (`card-in-use.ts`), and another value is tried where
+ * it is a card that some other process has.
  */
 import { readdirSync, readFileSync } from 'node:fs'
+import { GpuUnavailableError } from '../errors.ts'
+import type { DeviceClient } from './device-client.ts'
 
 const VENDORS: readonly (readonly [RegExp, string])[] = [
   [/nvidia|geforce|quadro|tesla|rtx/i, '0x10de'],
@@ -14,14 +18,64 @@ const VENDORS: readonly (readonly [RegExp, string])[] = [
 /** PCI's class of display controllers. */
 const DISPLAY = '0x03'
 
+type Environment = Readonly<Record<string, string>>
+
 /**
- * Variables for a process that shall use one of several identical cards; none where the cards can't be told apart,
- * which is anywhere but on Linux.
- * @param copy which one, of `copies`
+ * What a process may be given to get one of several identical cards: first what asks for its own, then nothing, which
+ * is the first card where the layer compares the wrong way round, then what asks for another.
  */
-export function environmentOfCard(name: string, copy: number, copies: number): Readonly<Record<string, string>> {
-  const address = cardAddresses(name, copies)[copy]
-  return address === undefined ? {} : { DRI_PRIME: `pci-${address.replace(/[:.]/g, '_')}` }
+function environments(addresses: readonly string[], copy: number): readonly Environment[] {
+  const own = addresses[copy]
+  if (own === undefined) return [{}]
+  const asking = (address: string): Environment => ({ DRI_PRIME: `pci-${address.replace(/[:.]/g, '_')}` })
+  return [asking(own), {}, ...addresses.filter((address) => address !== own).map(asking)]
+}
+
+/** Gives each of several identical cards to one process. */
+export class IdenticalCards {
+  readonly #name: string
+  readonly #addresses: readonly string[]
+  readonly #copies: number
+  /** The card that each process has. */
+  readonly #inUse = new Map<number, string>()
+
+  /**
+   * @param addresses a test seam: PCI addresses of the cards; none where they can't be told, which is anywhere but on
+   *   Linux
+   */
+  constructor(name: string, copies: number, addresses: readonly string[] = cardAddresses(name, copies)) {
+    this.#name = name
+    this.#copies = copies
+    this.#addresses = addresses
+  }
+
+  /**
+   * Starts a process on a card that no other has. Where it can't be seen which one it got, that is what it asked for.
+   * @param copy which one of the cards
+   * @param open starts a process with these variables
+   * @throws {GpuUnavailableError} whatever was tried, it got a card that another has
+   */
+  async start(copy: number, open: (environment: Environment) => Promise<DeviceClient>): Promise<DeviceClient> {
+    this.#inUse.delete(copy)
+    const got = new Set<string>()
+    for (const environment of environments(this.#addresses, copy)) {
+      const client = await open(environment)
+      const card = client.info.adapter?.card
+      if (card === undefined) return client
+      if (![...this.#inUse.values()].includes(card)) {
+        this.#inUse.set(copy, card)
+        return client
+      }
+      got.add(card)
+      await client.close()
+    }
+    const expected = this.#addresses[copy] ?? 'a card that no other process has'
+    throw new GpuUnavailableError(
+      `${this.#name}, ${copy + 1} of ${this.#copies} alike, can't be told from the others: Vulkan gives its process a ` +
+        "card that another process has; Mesa's device-select layer of version 23 or later tells them apart",
+      { details: { device: this.#name, expected, received: [...got].join(', ') } },
+    )
+  }
 }
 
 /** PCI addresses (`0000:06:00.0`) of the cards that have this name. Only their order has to be the same each time. */

@@ -84,13 +84,21 @@ async function openWebGpu(spec: DeviceSpec & { kind: 'webgpu' }): Promise<OpenDe
     tuning: (found) => calibration.find(found),
   })
   const { kind, name, maxLog2Domain, details, lost } = device
+  const { cardInUse } = await import('./card-in-use.ts')
+  const card = cardInUse()
   const calibrate = (run: Run): Promise<TuningInUse> => calibration.measure(device, run)
   const quietly = async (signal: AbortSignal): Promise<void> => void (await calibrate({ signal, unit: () => {} }))
   const measured = memoryBytes === 'auto' && !details.software ? countOnCard(device) : Promise.resolve()
   return {
     device,
     measured,
-    info: { kind, name: adapter ?? name, maxLog2Domain, adapter: details, tuning: calibration.inUse },
+    info: {
+      kind,
+      name: adapter ?? name,
+      maxLog2Domain,
+      adapter: { ...details, ...(card !== undefined && { card }) },
+      tuning: calibration.inUse,
+    },
     lost,
     warmUp: (signal) => device.warmUp(signal),
     memoryBytes: () => device.memoryBytes,

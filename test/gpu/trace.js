@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { WorkerDeviceClient } from '../../dist/device/device-client.js'
-import { environmentOfCard } from '../../dist/device/identical-cards.js'
+import { IdenticalCards } from '../../dist/device/identical-cards.js'
 import { gpuSpec } from '../../dist/device/open-devices.js'
 
 /**
@@ -24,16 +24,20 @@ const wallMicroseconds = (ms) => (performance.timeOrigin + ms) * 1000
  */
 export function tracedSlot(adapter, index, gpu, file, worker = new URL('./traced-worker.js', import.meta.url)) {
   const { name, copy, copies } = adapter
-  const environment = { ...(copies > 1 ? environmentOfCard(name, copy, copies) : {}), WGZK_TEST_TRACE: file }
-  const start = (signal) =>
+  const start = (signal, environment) =>
     WorkerDeviceClient.start(gpuSpec(adapter, gpu), `gpu-${index}`, {
       file: worker,
       isolation: 'process',
-      environment,
+      environment: { ...environment, WGZK_TEST_TRACE: file },
       signal,
     })
-  return { name, start }
+  if (copies === 1) return { name, start: (signal) => start(signal, {}) }
+  if (!alike.has(name)) alike.set(name, new IdenticalCards(name, copies))
+  return { name, start: (signal) => alike.get(name).start(copy, (environment) => start(signal, environment)) }
 }
+
+/** Cards of one name. */
+const alike = new Map()
 
 /** Listens to an engine; {@link HostTrace.events} adds what its devices wrote. */
 export class HostTrace {
