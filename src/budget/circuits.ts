@@ -186,13 +186,15 @@ export class Circuits {
   }
 
   /**
-   * Loads what is kept onto a device that was started late, or again: what was preloaded is to be ready on whichever
-   * device takes it. Never rejects: what can't be loaded now is told of by the proof that needs it.
+   * Loads onto a device that was started late, or again, what the others have or are loading, what is kept first: it is
+   * to be ready on whichever device takes it. Never rejects: what can't be loaded now is told of by the proof that needs
+   * it.
    */
   async equip(client: DeviceClient): Promise<void> {
-    for (const circuitId of this.#kept.keys()) {
+    const loaded = this.#store.status().map(({ circuitId }) => circuitId)
+    for (const circuitId of new Set([...this.#kept.keys(), ...loaded])) {
       try {
-        if (!this.isWarm(circuitId)) continue
+        if (!this.isWarm(circuitId) || !reaches(client, circuitId)) continue
         await this.#warm(client, this.deviceCircuit(circuitId, await this.#locate(circuitId)), ALONG)
       } catch {
         // Nobody waits for it.
@@ -247,13 +249,15 @@ export class Circuits {
       // A device that died meanwhile holds nothing any more.
       await Promise.allSettled(this.#options.clients().map((client) => client.forget(circuitId)))
     }
-    const { log2Domain } = circuitSize(circuitId) as CircuitSize
-    const clients = this.#options.clients().filter(({ info }) => info.maxLog2Domain >= log2Domain)
+    const clients = this.#options.clients().filter((client) => reaches(client, circuitId))
     try {
       await loadOntoAll(clients, run, (client, own) => this.#warm(client, circuit, own))
     } catch (error) {
       await release()
       throw error
+    }
+    for (const late of this.#options.clients()) {
+      if (!clients.includes(late) && reaches(late, circuitId)) void this.#warm(late, circuit, ALONG).catch(() => {})
     }
     return { location, bytes: residentBytes, development: location.development, release }
   }
@@ -263,6 +267,9 @@ export class Circuits {
     if (points !== undefined) this.#points.set(circuit.circuitId, points)
   }
 }
+
+const reaches = ({ info }: DeviceClient, circuitId: CircuitId): boolean =>
+  info.maxLog2Domain >= (circuitSize(circuitId) as CircuitSize).log2Domain
 
 /** For loading what nobody waits for. */
 const ALONG: ReadRun = { signal: new AbortController().signal, unit: () => {} }

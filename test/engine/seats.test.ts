@@ -4,6 +4,7 @@
 import { describe, expect, test } from 'vitest'
 import { circuitSize } from '../../src/budget/circuit-sizes.ts'
 import { estimateCircuit } from '../../src/budget/estimates.ts'
+import type { DeviceSlot } from '../../src/device/gpu-pool.ts'
 import type { EngineModules } from '../../src/engine-parts.ts'
 import { WorkerExitedError } from '../../src/errors.ts'
 import { type FakeDeviceClient, FakeMachine, recordEvents } from '../support/fake-device.ts'
@@ -152,6 +153,51 @@ describe('several devices', () => {
     await until(() => machine.calls('warm') === warmed + 1)
     expect(machine.log.at(-1)).toBe('warm winning-2k')
     await outcome(engine.close())
+  })
+
+  /** Engines whose second device is there only when it is let. */
+  function late(machine: FakeMachine): { modules: Partial<EngineModules>; arrive: () => void } {
+    const modules = machine.modules()
+    let arrive: () => void = () => {}
+    const arrival = new Promise<void>((resolve) => {
+      arrive = resolve
+    })
+    const plan: EngineModules['plan'] = async (...args) => {
+      const planned = await (modules.plan as EngineModules['plan'])(...args)
+      const [first, second] = planned.slots as [DeviceSlot, DeviceSlot]
+      const start = async (signal: AbortSignal) => {
+        await arrival
+        return await second.start(signal)
+      }
+      return { ...planned, slots: [first, { ...second, start }] }
+    }
+    return { modules: { ...modules, plan }, arrive }
+  }
+
+  test('one that comes late is loaded with what the first one has', async () => {
+    const machine = new FakeMachine({ devices: 2 })
+    const { modules, arrive } = late(machine)
+    const engine = await value(machine.engine({}, modules))
+    await value(engine.preload('wpost-2k'))
+    expect(machine.calls('warm')).toBe(1)
+    arrive()
+    await until(() => machine.calls('warm') === 2)
+    expect(machine.log.at(-1)).toBe('warm wpost-2k')
+    await outcome(engine.close())
+    expect(machine.open).toBe(0)
+  })
+
+  test('one that comes while the first loads is loaded, and not waited for', async () => {
+    const machine = new FakeMachine({ devices: 2 })
+    const { modules, arrive } = late(machine)
+    const engine = await value(machine.engine({}, modules))
+    const loaded = outcome(engine.preload('wpost-2k'))
+    await until(() => machine.running.warm === 1)
+    arrive()
+    expect((await loaded).status).toBe('fulfilled')
+    await until(() => machine.calls('warm') === 2)
+    await outcome(engine.close())
+    expect(machine.open).toBe(0)
   })
 
   test('a circuit that fails to load on one of them is left on none', async () => {
