@@ -25,6 +25,7 @@ export function reportText(report: DoctorReport): string {
     `  ${cpu.model}, ${cpu.cores} cores; threads of the CPU device: ${cpu.threads}`,
     `  relaxed SIMD: ${simd}; fused multiply-add: ${cpu.fusedMultiplyAdd ? 'yes' : 'no'}`,
     ...(cpu.rates === undefined ? [] : indented(ratesLines(cpu.rates))),
+    ...(cpu.reason === undefined ? [] : wrapped(`    ${cpu.reason}`, '      ')),
     ...(cpu.ratesWithFlag === undefined
       ? []
       : ["  with cpu.relaxedSimd: 'enable'", ...indented(ratesLines(cpu.ratesWithFlag))]),

@@ -57,6 +57,8 @@ export interface DoctorReport {
     readonly threads: number
     /** Of the CPU device with default options. */
     readonly rates?: DeviceRates
+    /** Why the CPU device can't be used, or was not measured. */
+    readonly reason?: string
     /** With `cpu.relaxedSimd: 'enable'`, where that changes something. */
     readonly ratesWithFlag?: DeviceRates
   }
@@ -123,9 +125,9 @@ export async function examine({ parameterCache, calibrate = false }: ExamineOpti
 /** Last: the flag of Node 20 that it sets is one of the whole process, and what came before is without it. */
 async function examineCpu({ cpu }: Pick<ResolvedOptions, 'cpu'>): Promise<DoctorReport['cpu']> {
   const relaxedSimd = hasRelaxedSimd()
-  const rates = await cpuRates(cpu)
+  const { rates, reason } = await cpuRates(cpu)
   const relaxedSimdWithFlag = enableRelaxedSimd()
-  const ratesWithFlag = relaxedSimdWithFlag && !relaxedSimd ? await cpuRates(cpu) : undefined
+  const ratesWithFlag = relaxedSimdWithFlag && !relaxedSimd ? (await cpuRates(cpu)).rates : undefined
   return {
     model: cpus()[0]?.model.trim() ?? 'unknown',
     cores: availableParallelism(),
@@ -134,20 +136,23 @@ async function examineCpu({ cpu }: Pick<ResolvedOptions, 'cpu'>): Promise<Doctor
     fusedMultiplyAdd: isMultiplyAddFused(),
     threads: cpu.threads,
     ...(rates !== undefined && { rates }),
+    ...(reason !== undefined && { reason }),
     ...(ratesWithFlag !== undefined && { ratesWithFlag }),
   }
 }
 
-async function cpuRates(cpu: ResolvedOptions['cpu']): Promise<DeviceRates | undefined> {
-  const client = await WorkerDeviceClient.start({ kind: 'cpu', ...cpu }, 'doctor cpu')
+/** A machine may lack the memory for the CPU device, or be so busy or slow that it has no rates worth telling. */
+async function cpuRates(cpu: ResolvedOptions['cpu']): Promise<Pick<DoctorReport['cpu'], 'rates' | 'reason'>> {
+  let client: WorkerDeviceClient | undefined
   try {
-    return await client.measure({}, { signal: AbortSignal.timeout(MEASURE_LIMIT_MS) })
+    client = await WorkerDeviceClient.start({ kind: 'cpu', ...cpu }, 'doctor cpu')
+    return { rates: await client.measure({}, { signal: AbortSignal.timeout(MEASURE_LIMIT_MS) }) }
   } catch (error) {
-    // A machine this busy or slow has no rates worth telling.
-    if (isTimeout(error)) return undefined
+    if (isTimeout(error)) return { reason: `not measured within ${MEASURE_LIMIT_MS / 1000} s` }
+    if (ProverError.is(error)) return { reason: error.message }
     throw error
   } finally {
-    await client.close()
+    await client?.close()
   }
 }
 

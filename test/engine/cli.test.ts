@@ -9,11 +9,14 @@ import { removeDirectory, temporaryDirectory } from '../support/temporary-direct
 
 const script = fileURLToPath(new URL('../../dist/cli/wgzk.js', import.meta.url))
 const directory = temporaryDirectory()
+/** No driver is looked for. */
+const environment = { ...process.env, VK_ICD_FILENAMES: '', VK_DRIVER_FILES: '', XDG_CACHE_HOME: directory }
 
 function wgzk(...args: string[]): { status: number | null; stdout: string; stderr: string } {
-  // No driver is looked for.
-  const env = { ...process.env, VK_ICD_FILENAMES: '', VK_DRIVER_FILES: '', XDG_CACHE_HOME: directory }
-  const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], { encoding: 'utf8', env })
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], {
+    encoding: 'utf8',
+    env: environment,
+  })
   return { status, stdout, stderr }
 }
 
@@ -67,6 +70,17 @@ describe('wgzk bench', () => {
     expect(gpu).toMatchObject({ status: 1, stdout: '' })
     expect(gpu.stderr).toContain('no GPU named Voodoo')
   })
+})
+
+test('wgzk doctor reports on a machine on which nothing can prove, and ends with 1', () => {
+  // In pages of 64 KiB: less than the CPU device begins with.
+  const args = ['--wasm-max-mem-pages=100', script, 'doctor', '--parameters', directory, '--json']
+  const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', env: environment })
+  expect(status).toBe(1)
+  const report = JSON.parse(stdout)
+  expect(report).toMatchObject({ canProve: false, devices: [], failure: expect.stringContaining('no device is left') })
+  expect(report.cpu.reason).toMatch(/^the CPU device can't be used: .*memory/)
+  expect(report.circuits.every(({ available }: { available: boolean }) => !available)).toBe(true)
 })
 
 test.each([
