@@ -1,8 +1,7 @@
 /** What a partition and its circuit need of the host's memory, in bytes, before any of it is allocated. */
 import { cpuWorkingSet, shapeImageBytes } from '../cpu/working-set.ts'
 import { paramsLayout, QUERIES, QUERY_GROUP } from '../params/layout.ts'
-import { STAGING_BYTES } from '../webgpu/staging.ts'
-import { mostStagingBuffers } from '../webgpu/working-set.ts'
+import { mostStagingBuffers, STAGING_BYTES } from '../webgpu/staging-plan.ts'
 import type { CircuitSize } from './circuit-sizes.ts'
 
 const SCALAR_BYTES = 32

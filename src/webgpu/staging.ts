@@ -5,16 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { BufferRing, type RingTarget } from './buffer-ring.ts'
 import { MAP, USAGE } from './open-gpu.ts'
-
-/** Bytes that are sent at once. */
-export const STAGING_BYTES: number = 16 * 2 ** 20
-/** One is copied from while others are filled: a disk or a page cache serves several reads at once. */
-export const STAGING_BUFFERS = 4
-/**
- * Where memory is no concern. A copy waits for the units that were submitted before, and its buffer with it: beside sums
- * for some 40 ms, in which as many bytes are to be read as the device takes in.
- */
-export const MOST_STAGING_BUFFERS = 16
+import { STAGING_BUFFERS, STAGING_BYTES } from './staging-plan.ts'
 
 /** A file that does not answer is not waited for when the device is closed. */
 const CLOSE_LIMIT_MS = 1_000

@@ -19,7 +19,7 @@ import { type JointPlan, jointBytes, jointPlan } from './joint-queries.ts'
 import { carriedSumBytes } from './msm/carried-sum.ts'
 import { mostPoints, type PlanInput } from './msm/plan.ts'
 import { mostlyBits, querySumBytes } from './msm/query-sum.ts'
-import { MOST_STAGING_BUFFERS, STAGING_BUFFERS, STAGING_BYTES } from './staging.ts'
+import { mostStagingBuffers, STAGING_BUFFERS, STAGING_BYTES } from './staging-plan.ts'
 
 /** What the memory of a circuit follows from. */
 export type GpuCircuit = PartitionSize & Pick<CircuitShape, 'density'>
@@ -56,9 +56,6 @@ const PLANNED = 1.25
 
 /** The ring of staging buffers, buffers of parameters and for reading back. */
 const fixedBytes = (buffers: number = STAGING_BUFFERS): number => buffers * STAGING_BYTES + 8 * 2 ** 20
-
-/** Encoded points for which the ring of staging buffers gets one more: those of small circuits are there before long. */
-const POINTS_PER_STAGING_BUFFER: number = 2 ** 30
 
 /** Of the memory beyond the least that a circuit takes, what staging may get. */
 const STAGING_SHARE = 1 / 16
@@ -158,13 +155,6 @@ function limited(circuit: GpuCircuit, bindingBytes: number, memoryBytes: number)
 function stagingBuffers(circuit: GpuCircuit, spareBytes: number): number {
   const fit = STAGING_BUFFERS + Math.floor((STAGING_SHARE * spareBytes) / STAGING_BYTES)
   return Math.min(fit, mostStagingBuffers(circuit))
-}
-
-/** Staging buffers that a circuit's points are streamed through where memory is no concern. */
-export function mostStagingBuffers(circuit: Parameters<typeof paramsLayout>[0]): number {
-  const { queries } = paramsLayout(circuit)
-  const bytes = QUERIES.reduce((sum, query) => sum + queries[query].points * queries[query].pointBytes, 0)
-  return Math.max(STAGING_BUFFERS, Math.min(MOST_STAGING_BUFFERS, Math.floor(bytes / POINTS_PER_STAGING_BUFFER)))
 }
 
 interface SumsPlan {

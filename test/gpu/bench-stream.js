@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { EXPORT_KERNEL, recordExport } from '../../src/webgpu/curve/export-points.ts'
 import { IMPORT_KERNEL, streamPoints } from '../../src/webgpu/curve/import-points.ts'
 import { Gpu } from '../../src/webgpu/gpu.ts'
-import { STAGING_BYTES } from '../../src/webgpu/staging.ts'
+import { STAGING_BYTES } from '../../src/webgpu/staging-plan.ts'
 import { distinctPoints } from './bench-support.js'
 
 const option = (name, fallback) =>

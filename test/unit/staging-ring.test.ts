@@ -1,6 +1,7 @@
 /** The ring of staging buffers where device memory is short: whoever waits for a buffer gets one, or hears why not. */
 import { expect, test } from 'vitest'
-import { STAGING_BYTES, StagingRing } from '../../src/webgpu/staging.ts'
+import { StagingRing } from '../../src/webgpu/staging.ts'
+import { STAGING_BYTES } from '../../src/webgpu/staging-plan.ts'
 
 /** Buffers that the test makes, refuses, and maps. */
 class Target {

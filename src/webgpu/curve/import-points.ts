@@ -5,7 +5,7 @@ import type { BufferRange, Commands } from '../commands.ts'
 import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
 import { FQ } from '../prelude/digit-field.ts'
-import { STAGING_BUFFERS, STAGING_BYTES } from '../staging.ts'
+import { STAGING_BUFFERS, STAGING_BYTES } from '../staging-plan.ts'
 import { ADDITION_COST, type Group, POINT_BYTES } from './batch-affine.ts'
 
 /** Converts coordinates of either group. */
