@@ -1,6 +1,6 @@
 /**
- * A request of any size through `engine.prove` on a GPU or several, from a folder that the reference prover's `peer synth` or
- * `peer sector` wrote:
+ * A request of any size through `engine.prove` on a GPU or several, from a folder that the reference prover's `peer
+ * synth` or `peer sector` wrote:
  *
  *     node test/gpu/bench-full.js CIRCUIT --inputs FOLDER|ARCHIVE.tar.xz [--parameters FOLDER] [--rounds 1] [--out FOLDER]
  *         [--trace FILE] [--memory GPU_BYTES] [--binding BYTES] [--software] [--partitions N] [--gpus 1]
