@@ -8,6 +8,7 @@
  */
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import { GpuUnavailableError, WorkerExitedError } from '../errors.ts'
+import { allowManyListeners } from '../params/waiting.ts'
 import { type Claim, type ClaimKind, compareClaims } from './device-claims.ts'
 import type { DeviceClient } from './device-client.ts'
 import type { DeviceInfo } from './device-spec.ts'
@@ -57,6 +58,7 @@ export class GpuPool {
   private constructor(slots: readonly DeviceSlot[], observer: PoolObserver, { standIn, now }: PoolOptions) {
     this.#observer = observer
     this.#standIn = standIn
+    allowManyListeners(this.#closing.signal)
     const owner = {
       closing: this.#closing.signal,
       now: now ?? (() => performance.now()),

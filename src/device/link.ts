@@ -8,6 +8,7 @@
  */
 import { type ErrorObject, fromErrorObject, toErrorObject, type WorkerExitedError } from '../errors.ts'
 import type { Milestone, Run } from '../groth16/proving-device.ts'
+import { allowManyListeners } from '../params/waiting.ts'
 
 /**
  * Functions of a worker: one argument that survives structured clone, and what the work reports to and obeys. What is
@@ -118,6 +119,7 @@ export class Calls {
       passage.abort()
       stopTimer = setTimeout(this.#end, STOP_LIMIT_MS)
     }
+    if (signal !== undefined) allowManyListeners(signal)
     signal?.addEventListener('abort', abort, { once: true })
     try {
       const reply = await this.#unlessGone(passage.send())

@@ -2,6 +2,7 @@
  * Waiting for what can't be stopped: above all for the file system, where a call to a server that is gone, or to a disk
  * that dies, returns late or never. The call itself goes on; nobody waits for it any longer.
  */
+import { defaultMaxListeners, getMaxListeners, setMaxListeners } from 'node:events'
 import type { FileHandle } from 'node:fs/promises'
 import { SrsUnavailableError } from '../errors.ts'
 
@@ -19,6 +20,23 @@ const CLOSE_LIMIT_MS = 200
  * middle of opening, nobody closes.
  */
 const LATE_LIMIT_MS = 50
+
+/**
+ * One signal may well stop more than ten jobs, or calls to more than ten devices, which Node would take for a leak; a
+ * limit that was set by its owner stays.
+ */
+export function allowManyListeners(signal: AbortSignal): void {
+  if (listenerLimit(signal) === defaultMaxListeners) setMaxListeners(Number.POSITIVE_INFINITY, signal)
+}
+
+/** Node 20 throws where the limit is 0, which stands for none. */
+function listenerLimit(signal: AbortSignal): number {
+  try {
+    return getMaxListeners(signal)
+  } catch {
+    return 0
+  }
+}
 
 /** Waits for something that holds nothing and can't be stopped, but no longer than until the signal aborts. */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

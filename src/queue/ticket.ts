@@ -2,8 +2,8 @@
  * What the callers of `prove()` hold of one job. Several calls with the same `requestId` share it; the job is cancelled
  * when the last of them has given up.
  */
-import { defaultMaxListeners, getMaxListeners, setMaxListeners } from 'node:events'
 import { isThenable, type JobProgress, type ProofResult } from '../events.ts'
+import { allowManyListeners } from '../params/waiting.ts'
 import type { Job } from './job.ts'
 
 /** How a job ended. */
@@ -120,13 +120,4 @@ export class Ticket {
 /** Callers that share a job, and listeners of its event, must not see what one of them does to its result. */
 export function copyOf(result: ProofResult): ProofResult {
   return { ...result, proof: result.proof.slice(), timings: { ...result.timings } }
-}
-
-/**
- * One signal may well stop more than ten jobs, which Node would take for a leak; a limit that was set by its owner
- * stays. Not 0, Node's other word for no limit: `getMaxListeners` then throws for this signal when the next job comes
- * with it.
- */
-function allowManyListeners(signal: AbortSignal): void {
-  if (getMaxListeners(signal) === defaultMaxListeners) setMaxListeners(Number.POSITIVE_INFINITY, signal)
 }

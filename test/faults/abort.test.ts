@@ -1,4 +1,5 @@
 /** Abort and deadline in every phase: the call rejects within 250 ms, everything is free again, other jobs go on. */
+import { setMaxListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import type { Engine } from '../../src/engine.ts'
 import { BudgetExceededError, DeadlineExceededError } from '../../src/errors.ts'
@@ -145,6 +146,31 @@ describe('abort', { retry: 2 }, () => {
     await engine.close()
     expect(machine.open).toBe(0)
   })
+})
+
+test('a signal with a limit of listeners of its own stops a job as any other; 0 stands for none', async () => {
+  const machine = new FakeMachine().fail('prove', 2, { kind: 'hang' })
+  const engine = await machine.engine()
+  const abort = new AbortController()
+  setMaxListeners(0, abort.signal)
+  await engine.prove(windowRequest(), { signal: abort.signal })
+  const proving = engine.prove(windowRequest(), { signal: abort.signal })
+  await until(machine, 'prove')
+  abort.abort(new Error('now'))
+  expect((await rejection(proving)).reason).toMatchObject({ message: 'now' })
+  await engine.close()
+})
+
+test('a dozen devices start without a warning of listeners', async () => {
+  const warnings: string[] = []
+  const warned = ({ message }: Error): unknown => warnings.push(message)
+  process.on('warning', warned)
+  const machine = new FakeMachine({ devices: 12 })
+  const engine = await machine.engine()
+  await engine.close()
+  await delay(1)
+  process.off('warning', warned)
+  expect(warnings).toEqual([])
 })
 
 describe('deadline', { retry: 2 }, () => {

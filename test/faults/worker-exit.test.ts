@@ -88,6 +88,24 @@ describe('WorkerLink', () => {
     },
   )
 
+  test('one signal stops a dozen calls, without a warning of listeners', async () => {
+    const warnings: string[] = []
+    const warned = ({ message }: Error): unknown => warnings.push(message)
+    process.on('warning', warned)
+    const link = open()
+    const abort = new AbortController()
+    const calls = Array.from({ length: 12 }, () =>
+      link.call('count', { units: 1000, unitMs: 5 }, { signal: abort.signal }),
+    )
+    const settled = Promise.allSettled(calls)
+    await delay(20)
+    abort.abort('enough')
+    expect(await settled).toEqual(calls.map(() => ({ status: 'rejected', reason: 'enough' })))
+    await link.terminate()
+    process.off('warning', warned)
+    expect(warnings).toEqual([])
+  })
+
   test('what a call returned is not held until the worker ends', async () => {
     setFlagsFromString('--expose-gc')
     const collect: () => void = runInNewContext('gc')
