@@ -31,27 +31,39 @@ export interface AdapterList {
   readonly reason?: string
 }
 
-/** Loading every driver of a machine takes a second at most; one that hangs is given up. */
-const LIST_LIMIT_MS = 20_000
+/** How the search is made. */
+interface Search {
+  /** Built JavaScript that sends an {@link AdapterReport}. */
+  readonly file: URL
+  /** Loading every driver of a machine takes a second at most; one that hangs is given up. */
+  readonly limitMs: number
+}
+
+const SEARCH: Search = { file: workerFile('webgpu/list-adapters-process.js'), limitMs: 20_000 }
 
 /**
  * Lists the adapters, in the driver's order.
  * @param signal ends the search; the list is empty then
+ * @param search a test seam
  */
-export async function listAdapters(signal?: AbortSignal): Promise<AdapterList> {
-  const { adapters, reason } = await askProcess(signal)
+export async function listAdapters(signal?: AbortSignal, search: Search = SEARCH): Promise<AdapterList> {
+  const { adapters, reason } = await askProcess(signal, search)
   return { adapters: countCopies(adapters), ...(reason !== undefined && { reason }) }
 }
 
-function askProcess(signal: AbortSignal | undefined): Promise<AdapterReport> {
+function askProcess(signal: AbortSignal | undefined, { file, limitMs }: Search): Promise<AdapterReport> {
   return new Promise((resolve) => {
-    const child = fork(workerFile('webgpu/list-adapters-process.js'), [], {
+    const child = fork(file, [], {
       execArgv: [],
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
     let report: AdapterReport | undefined
     const stop = (): void => void child.kill('SIGKILL')
-    const timer = setTimeout(stop, LIST_LIMIT_MS)
+    let late = false
+    const timer = setTimeout(() => {
+      late = true
+      stop()
+    }, limitMs)
     signal?.addEventListener('abort', stop, { once: true })
     if (signal?.aborted) stop()
     const end = (why: string): void => {
@@ -63,7 +75,9 @@ function askProcess(signal: AbortSignal | undefined): Promise<AdapterReport> {
       report = message as AdapterReport
     })
     child.once('error', (error) => end(error.message))
-    child.once('exit', (code, killed) => end(`its process ended with ${killed ?? `code ${code}`}`))
+    child.once('exit', (code, killed) =>
+      end(late ? `no answer within ${limitMs / 1000} s` : `its process ended with ${killed ?? `code ${code}`}`),
+    )
   })
 }
 

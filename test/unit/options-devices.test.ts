@@ -4,7 +4,7 @@ import { type DevicePlan, planDevices } from '../../src/device/open-devices.ts'
 import { createEngine } from '../../src/engine.ts'
 import { GpuUnavailableError, InvalidOptionsError } from '../../src/errors.ts'
 import { type GpuOptions, resolveOptions } from '../../src/options.ts'
-import type { AdapterList } from '../../src/webgpu/list-adapters.ts'
+import { type AdapterList, listAdapters } from '../../src/webgpu/list-adapters.ts'
 import { FakeMachine, recordEvents } from '../support/fake-device.ts'
 import { window3Request } from '../support/fixtures.ts'
 
@@ -26,6 +26,12 @@ const plan = (gpu: GpuOptions, list = NONE): Promise<DevicePlan> =>
 const names = async (gpu: GpuOptions, list = TWINS) => (await plan(gpu, list)).slots.map(({ name }) => name)
 
 describe('without a GPU', () => {
+  test('a driver that hangs while adapters are looked for is given up, and said to hang', async () => {
+    const file = new URL('../support/silent-child.js', import.meta.url)
+    const reason = 'the search for adapters failed: no answer within 0.2 s'
+    expect(await listAdapters(undefined, { file, limitMs: 200 })).toEqual({ adapters: [], reason })
+  })
+
   test('auto and cpu give the CPU device, and say why there is no GPU', async () => {
     expect(await plan({})).toMatchObject({
       slots: [{ name: 'CPU (WebAssembly)' }],
