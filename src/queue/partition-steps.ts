@@ -4,7 +4,7 @@ import type { GpuPool } from '../device/gpu-pool.ts'
 import { asProverError, ProverError, type ProverErrorCode } from '../errors.ts'
 import type { Diagnosis, StallPhase } from '../events.ts'
 import type { Synthesizer } from '../synthesis/synthesis-pool.ts'
-import type { Partition } from './job.ts'
+import type { Job, Partition } from './job.ts'
 import type { SynthesisScheduler } from './synthesis-scheduler.ts'
 
 /** The parts of the engine that a partition passes through. */
@@ -65,6 +65,15 @@ export async function attempts<T>(
 /** Whether a fault may be gone at the next try. */
 export function isPassing(error: unknown): error is ProverError {
   return ProverError.is(error) && PASSING.has(error.code)
+}
+
+/** Parameters that turned out bad are dropped, so that the next job reads them anew. */
+export async function forgetUnavailable(
+  { circuits }: Pick<PartitionSteps, 'circuits'>,
+  { circuitId }: Job,
+  error: unknown,
+): Promise<void> {
+  if (ProverError.is(error) && error.code === 'ERR_SRS_UNAVAILABLE') await circuits.forget(circuitId)
 }
 
 /** A failure of a step, as embedders get it; what an abort brought about stays as it is. */

@@ -1,8 +1,7 @@
 /** All partitions of a job, side by side as the scheduler lets them. */
-import { ProverError } from '../errors.ts'
 import type { PartitionInput } from '../synthesis/partition-input.ts'
 import type { Job } from './job.ts'
-import type { PartitionSteps } from './partition-steps.ts'
+import { forgetUnavailable, type PartitionSteps } from './partition-steps.ts'
 import { type ProvedPartition, provePartition } from './prove-partition.ts'
 
 /**
@@ -25,12 +24,7 @@ export async function proveJob(
     }
   })
   await Promise.allSettled(runs)
-  if (isUnavailable(job.signal.reason)) await steps.circuits.forget(job.circuitId)
+  await forgetUnavailable(steps, job, job.signal.reason)
   job.signal.throwIfAborted()
   return Promise.all(runs)
-}
-
-/** Parameters that turned out bad are dropped, so that the next job reads them anew. */
-function isUnavailable(error: unknown): boolean {
-  return ProverError.is(error) && error.code === 'ERR_SRS_UNAVAILABLE'
 }

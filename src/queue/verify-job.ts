@@ -9,7 +9,7 @@ import { asError, ProofInvalidError, type ProverError, SrsUnavailableError } fro
 import type { Diagnosis } from '../events.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
 import type { Job, Partition } from './job.ts'
-import { attempts, type PartitionSteps } from './partition-steps.ts'
+import { attempts, forgetUnavailable, type PartitionSteps } from './partition-steps.ts'
 import type { ProvedPartition } from './prove-partition.ts'
 
 /** A second proof of a partition that does not hold is no passing fault. */
@@ -36,7 +36,11 @@ export async function verifyJob(
   const first = new Map<Partition, number>()
   for (let failures = 1; ; failures++) {
     const from = job.clock.now()
-    const bad = await findInvalid(steps, job, publicInputs, proved)
+    const bad = await findInvalid(steps, job, publicInputs, proved).catch(async (error: unknown) => {
+      // Its key is not the one that the points belong to any more.
+      await forgetUnavailable(steps, job, error)
+      throw error
+    })
     verifyMs += job.clock.now() - from
     for (const [partition, gpu] of first) {
       if (!bad.includes(partition)) steps.diagnosed(partition, { gpu, parameters: 'sound', again: 'holds' })

@@ -300,3 +300,15 @@ test('scenario 36: parameters that change under way fail their job by name; othe
   expect(machine.calls('warm')).toBe(warmed + 1)
   await outcome(engine.close())
 })
+
+test('a key that changed before a proof was verified fails the job by name, and is read anew with its points', async () => {
+  const error = new SrsUnavailableError('wrong digest', { details: { file: 'wpost-2k.vk' } })
+  const machine = new FakeMachine().fail('verify', 1, { kind: 'throw', error })
+  const engine = await value(machine.engine())
+  const failed = await outcome(engine.prove(windowRequest()))
+  expect(failed).toMatchObject({ reason: { code: 'ERR_SRS_UNAVAILABLE', details: error.details } })
+  expect(machine.calls('warm')).toBe(1)
+  expect((await outcome(engine.prove(windowRequest()))).status).toBe('fulfilled')
+  expect(machine.calls('warm')).toBe(2)
+  await outcome(engine.close())
+})
