@@ -1,5 +1,6 @@
 /** Options of the engine: their types, defaults and checks. Sizes are …Bytes, times …Ms. */
 import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { guardedLogger, type Logger, silentLogger } from './logger.ts'
 import { auto, choice, flag, integer, orDefault, reading, refuse, section } from './option-values.ts'
@@ -323,7 +324,8 @@ export function resolveSignal(options: AbortOptions | undefined): AbortSignal | 
 }
 
 /**
- * The folder of parameters that an option names, or the default.
+ * The folder of parameters that an option names, or the default. A relative path is taken from the present working
+ * directory, which the process may leave later.
  * @throws {InvalidOptionsError} neither a path nor a file: URL
  */
 export function parameterDirectory(value: unknown, field: string): string {
@@ -338,7 +340,7 @@ export function parameterDirectory(value: unknown, field: string): string {
     }
   }
   // No path has a NUL in it.
-  if (typeof given === 'string' && given !== '' && !given.includes('\0')) return given
+  if (typeof given === 'string' && given !== '' && !given.includes('\0')) return resolve(given)
   return refuse(field, 'a path or a file: URL', given)
 }
 

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { InvalidOptionsError } from '../../src/errors.ts'
@@ -45,6 +46,7 @@ describe('defaults', () => {
     expect(resolveOptions().parameterCache).toBe('/from/env')
     expect(resolveOptions({ parameterCache: '/from/option' }).parameterCache).toBe('/from/option')
     expect(resolveOptions({ parameterCache: pathToFileURL('/a b/c') }).parameterCache).toBe('/a b/c')
+    expect(resolveOptions({ parameterCache: './here' }).parameterCache).toBe(join(process.cwd(), 'here'))
   })
 
   test('an option that is undefined counts as absent', () => {
