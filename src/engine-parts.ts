@@ -157,7 +157,7 @@ export class EngineParts {
             this.events.emit('gpu', { ordinal, state, ...(reason !== undefined && { reason }) })
             if (state !== 'ready' && state !== 'closed') this.logger.warn({ ordinal, reason }, `device ${state}`)
           },
-          deviceStarted: (client) => void this.circuits.equip(client),
+          deviceStarted: (client, again) => void this.circuits.equip(client, again),
           availabilityChanged: () => this.scheduler.wake(),
         },
         { signal, standIn, now: () => this.modules.clock.now() },

@@ -186,12 +186,12 @@ export class Circuits {
   }
 
   /**
-   * Loads onto a device that was started late, or again, what the others have or are loading, what is kept first: it is
-   * to be ready on whichever device takes it. Never rejects: what can't be loaded now is told of by the proof that needs
-   * it.
+   * Loads what the others have onto a device that comes late, what is kept first: it is to be ready on whichever device
+   * takes it. Never rejects: what can't be loaded now is told of by the proof that needs it.
+   * @param again it was there before, and died: only what is kept, since it may have died of what else there is
    */
-  async equip(client: DeviceClient): Promise<void> {
-    const loaded = this.#store.status().map(({ circuitId }) => circuitId)
+  async equip(client: DeviceClient, again = false): Promise<void> {
+    const loaded = again ? [] : this.#store.status().map(({ circuitId }) => circuitId)
     for (const circuitId of new Set([...this.#kept.keys(), ...loaded])) {
       try {
         if (!this.isWarm(circuitId) || !reaches(client, circuitId)) continue

@@ -33,8 +33,8 @@ export interface PoolOptions {
 /** Who is told what becomes of the devices. */
 export interface PoolObserver {
   deviceChanged(ordinal: number, state: 'ready' | 'lost' | 'excluded' | 'quarantined' | 'closed', reason?: string): void
-  /** A device was started, the first time or again: it has nothing of any circuit yet. */
-  deviceStarted(client: DeviceClient): void
+  /** A device was started, the first time or again after it died: it has nothing of any circuit yet. */
+  deviceStarted(client: DeviceClient, again: boolean): void
   /** A device has a free seat, or is gone for good: who waits should look again. */
   availabilityChanged(): void
 }
@@ -236,7 +236,7 @@ export class GpuPool {
   #changed(device: PooledDevice, state: 'ready' | 'lost' | 'excluded' | 'quarantined', reason?: string): void {
     this.#observer.deviceChanged(device.ordinal, state, reason)
     if (state === 'ready') {
-      this.#observer.deviceStarted(device.client as DeviceClient)
+      this.#observer.deviceStarted(device.client as DeviceClient, device.row.generation > 1)
       this.#handOut()
     }
     if (device.left) return

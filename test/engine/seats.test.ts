@@ -155,6 +155,18 @@ describe('several devices', () => {
     await outcome(engine.close())
   })
 
+  test('one that is started again is not loaded with what it may have died of', async () => {
+    const machine = new FakeMachine({ devices: 2 })
+    const engine = await value(machine.engine())
+    await value(engine.preload('wpost-2k'))
+    const warmed = machine.calls('warm')
+    machine.clients[0]?.die('of the circuit')
+    await until(() => machine.open > 2 && engine.status().gpus.every(({ state }) => state === 'idle'))
+    await value(engine.prove({ ...winningRequest(), priority: 'normal' }))
+    expect(machine.log.filter((entry) => entry === 'warm wpost-2k').length).toBe(warmed)
+    await outcome(engine.close())
+  })
+
   /** Engines whose second device is there only when it is let. */
   function late(machine: FakeMachine): { modules: Partial<EngineModules>; arrive: () => void } {
     const modules = machine.modules()
