@@ -19,8 +19,8 @@ export type Group = 'g1' | 'g2'
 /** Bytes of a packed point: x and y of 48 bytes a coordinate of Fq. */
 export const POINT_BYTES: Readonly<Record<Group, number>> = { g1: 96, g2: 192 }
 
-/** Elements of Fq in a coordinate. */
-const COMPONENTS: Readonly<Record<Group, number>> = { g1: 1, g2: 2 }
+/** Elements of Fq in a point: those of x, then those of y. */
+export const POINT_ELEMENTS: Readonly<Record<Group, number>> = { g1: 2, g2: 4 }
 
 /** Operand of a pair that has no right point. */
 export const NO_POINT = 0x7fff_ffff
@@ -201,21 +201,22 @@ export class BatchAffine {
     const pairs = source.kind === 'list' ? source.pairs : this.#spare
     const threads = this.#inversion.threads(count)
     const params = [count, first, 2, ...pairParams(source), threads ?? 0]
-    const run = (kernel: Kernel, threads: number, ...work: BufferRange[]): void => {
-      commands.dispatch(kernel, { buffers: [points, pairs, ...work], params, threads })
+    const run = (kernel: Kernel, invocations: number, ...work: BufferRange[]): void => {
+      commands.dispatch(kernel, { buffers: [points, pairs, ...work], params, threads: invocations })
     }
-    const g2 = this.#group === 'g2'
+    // In G2 the sums' places have the numerators of doublings, until the sums are there.
+    const numerators = this.#group === 'g2' ? [sums] : []
     const [prefix, totals] = this.#inversion.products
     if (kernels.products !== undefined && threads !== undefined && totals !== undefined) {
       const buffers = [points, pairs, this.#kinds, this.#denominators, prefix, totals]
       commands.dispatch(kernels.products, { buffers, params, threads })
       this.#inversion.record(commands, this.#denominators, count, true)
     } else {
-      run(kernels.denominators, count, this.#kinds, this.#denominators, ...(g2 ? [sums] : []))
+      run(kernels.denominators, count, this.#kinds, this.#denominators, ...numerators)
       this.#inversion.record(commands, this.#denominators, count)
     }
-    const elements = COMPONENTS[this.#group] * count
-    run(kernels.slopes, elements, this.#kinds, this.#inversion.inverses, ...(g2 ? [sums] : []), this.#slopes)
+    const elements = (POINT_ELEMENTS[this.#group] / 2) * count
+    run(kernels.slopes, elements, this.#kinds, this.#inversion.inverses, ...numerators, this.#slopes)
     // Once the inverses are there, the denominators' place is free.
     run(kernels.sumX, elements, this.#kinds, this.#slopes, this.#denominators)
     run(kernels.sumY, elements, this.#kinds, this.#slopes, this.#denominators, sums)

@@ -2,7 +2,7 @@
 import type { Commands } from '../commands.ts'
 import type { Kernel } from '../kernel.ts'
 import { FQ } from '../prelude/digit-field.ts'
-import { type Group, POINT_BYTES } from './batch-affine.ts'
+import { type Group, POINT_ELEMENTS } from './batch-affine.ts'
 
 /** Encodes coordinates of either group. */
 export const EXPORT_KERNEL: Kernel = {
@@ -21,7 +21,7 @@ export function recordExport(
   encoded: GPUBuffer,
   count: number,
 ): void {
-  const coordinates = POINT_BYTES[group] / (4 * FQ.words)
+  const coordinates = POINT_ELEMENTS[group]
   commands.dispatch(EXPORT_KERNEL, {
     buffers: [points, encoded],
     params: [count, coordinates],

@@ -6,7 +6,7 @@ import type { Gpu } from '../gpu.ts'
 import type { Kernel } from '../kernel.ts'
 import { FQ } from '../prelude/digit-field.ts'
 import { STAGING_BUFFERS, STAGING_BYTES } from '../staging-plan.ts'
-import { ADDITION_COST, type Group, POINT_BYTES } from './batch-affine.ts'
+import { ADDITION_COST, type Group, POINT_BYTES, POINT_ELEMENTS } from './batch-affine.ts'
 
 /** Converts coordinates of either group. */
 export const IMPORT_KERNEL: Kernel = {
@@ -28,8 +28,7 @@ const checkKernel = (group: Group): Kernel => ({
 /** Checks points to be on the curve. */
 export const CHECK_KERNEL: Readonly<Record<Group, Kernel>> = { g1: checkKernel('g1'), g2: checkKernel('g2') }
 
-/** Elements of Fq in a point, and steps of its check. */
-const COORDINATES = { g1: 2, g2: 4 } as const
+/** Steps of a point's check. */
 const CHECK_STEPS = { g1: 2, g2: 4 } as const
 
 /** Where points come from and go to: ranges of exactly their size. */
@@ -45,10 +44,10 @@ export interface PointImport {
 /** Records the conversion of points. Coordinates are refused that are not below p. */
 export function recordConversion(commands: Commands, group: Group, part: PointImport): Commands {
   const { encoded, points, firstBad, first, count } = part
-  const coordinates = COORDINATES[group] * count
+  const coordinates = POINT_ELEMENTS[group] * count
   return commands.dispatch(IMPORT_KERNEL, {
     buffers: [encoded, points, firstBad],
-    params: [coordinates, COORDINATES[group], first],
+    params: [coordinates, POINT_ELEMENTS[group], first],
     workgroups: Math.ceil(coordinates / 64),
   })
 }
