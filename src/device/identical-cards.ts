@@ -31,7 +31,7 @@ function environments(addresses: readonly string[], copy: number): readonly Envi
   return [asking(own), {}, ...addresses.filter((address) => address !== own).map(asking)]
 }
 
-/** Gives each of several identical cards to one process. */
+/** Gives each of the cards of one name, which may be but one, to one process. */
 export class IdenticalCards {
   readonly #name: string
   readonly #addresses: readonly string[]
@@ -40,10 +40,14 @@ export class IdenticalCards {
   readonly #inUse = new Map<number, string>()
 
   /**
-   * @param addresses a test seam: PCI addresses of the cards; none where they can't be told, which is anywhere but on
-   *   Linux
+   * @param addresses a test seam: PCI addresses of the cards; none where there is nothing to tell apart, or where they
+   *   can't be told, which is anywhere but on Linux
    */
-  constructor(name: string, copies: number, addresses: readonly string[] = cardAddresses(name, copies)) {
+  constructor(
+    name: string,
+    copies: number,
+    addresses: readonly string[] = copies > 1 ? cardAddresses(name, copies) : [],
+  ) {
     this.#name = name
     this.#copies = copies
     this.#addresses = addresses

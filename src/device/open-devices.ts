@@ -3,7 +3,7 @@ import { MAX_LOG2_DOMAIN } from '../cpu/ntt/transform.ts'
 import { GpuUnavailableError, InvalidOptionsError } from '../errors.ts'
 import type { GpuSelector, ResolvedOptions } from '../options.ts'
 import { type AdapterList, type ListedAdapter, listAdapters } from '../webgpu/list-adapters.ts'
-import { type DeviceClient, WorkerDeviceClient } from './device-client.ts'
+import { WorkerDeviceClient } from './device-client.ts'
 import type { WebGpuDeviceSpec } from './device-spec.ts'
 import type { DeviceSlot, StandInSlot } from './gpu-pool.ts'
 import { IdenticalCards } from './identical-cards.ts'
@@ -53,10 +53,10 @@ export async function planDevices(
     // Nothing was asked for by name: what the machine has says it all.
     return { slots: [cpu], gpuUnavailable: first.details.received ?? first.message }
   }
-  const alike = new Map(
-    chosen.filter(({ copies }) => copies > 1).map(({ name, copies }) => [name, new IdenticalCards(name, copies)]),
+  const alike = new Map(chosen.map(({ name, copies }) => [name, new IdenticalCards(name, copies)]))
+  const slots = chosen.map((adapter, index) =>
+    gpuSlot(adapter, index, options, alike.get(adapter.name) as IdenticalCards),
   )
-  const slots = chosen.map((adapter, index) => gpuSlot(adapter, index, options, alike.get(adapter.name)))
   for (const error of missing) slots.push({ name: error.details.expected ?? 'GPU', start: () => Promise.reject(error) })
   return { slots, ...(gpu.fallback === 'cpu' && { standIn: { ...cpu, kind: 'cpu', maxLog2Domain: MAX_LOG2_DOMAIN } }) }
 }
@@ -79,18 +79,16 @@ export function gpuSpec(adapter: ListedAdapter, gpu: DeviceOptions['gpu']): WebG
  * Unless a thread is asked for each GPU has a process: a driver that crashes takes its process along, and Dawn aborts
  * the process that exits while it has work in flight. Neither may happen to the process that embeds the engine.
  */
-function gpuSlot(
-  adapter: ListedAdapter,
-  index: number,
-  { gpu }: DeviceOptions,
-  alike: IdenticalCards | undefined,
-): DeviceSlot {
+function gpuSlot(adapter: ListedAdapter, index: number, { gpu }: DeviceOptions, alike: IdenticalCards): DeviceSlot {
   const { name, copy } = adapter
   const isolation = gpu.isolation === 'thread' ? 'thread' : 'process'
-  const start = (signal: AbortSignal, environment: Readonly<Record<string, string>> = {}): Promise<DeviceClient> =>
-    WorkerDeviceClient.start(gpuSpec(adapter, gpu), `wgzk-gpu-${index}`, { isolation, environment, signal })
-  if (alike === undefined || isolation === 'thread') return { name, start: (signal) => start(signal) }
-  return { name, start: (signal) => alike.start(copy, (environment) => start(signal, environment)) }
+  return {
+    name,
+    start: (signal) =>
+      alike.start(copy, (environment) =>
+        WorkerDeviceClient.start(gpuSpec(adapter, gpu), `wgzk-gpu-${index}`, { isolation, environment, signal }),
+      ),
+  }
 }
 
 /** The adapters that the options mean, each once, and an error for each selector that means none. */

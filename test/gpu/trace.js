@@ -24,16 +24,17 @@ const wallMicroseconds = (ms) => (performance.timeOrigin + ms) * 1000
  */
 export function tracedSlot(adapter, index, gpu, file, worker = new URL('./traced-worker.js', import.meta.url)) {
   const { name, copy, copies } = adapter
-  const start = (signal, environment) =>
-    WorkerDeviceClient.start(gpuSpec(adapter, gpu), `gpu-${index}`, {
-      file: worker,
-      isolation: 'process',
-      environment: { ...environment, WGZK_TEST_TRACE: file },
-      signal,
-    })
-  if (copies === 1) return { name, start: (signal) => start(signal, {}) }
   if (!alike.has(name)) alike.set(name, new IdenticalCards(name, copies))
-  return { name, start: (signal) => alike.get(name).start(copy, (environment) => start(signal, environment)) }
+  const start = (signal) =>
+    alike.get(name).start(copy, (environment) =>
+      WorkerDeviceClient.start(gpuSpec(adapter, gpu), `gpu-${index}`, {
+        file: worker,
+        isolation: 'process',
+        environment: { ...environment, WGZK_TEST_TRACE: file },
+        signal,
+      }),
+    )
+  return { name, start }
 }
 
 /** Cards of one name. */
