@@ -4,14 +4,15 @@
  *     node scripts/run.js test/bench/memory.ts [--proof winning-32g] [--threads 2] [--idle SECONDS] [--json]
  *
  * Run it in a process of its own: the memory of the whole process is what is measured. Growth is counted from an engine
- * that has started all its threads and proved nothing, so that the code of threads (which the safety margin is for) is
- * not in it. A phase's figure is the greatest resident set within it; what a phase before has touched and no allocator
+ * that has proved nothing, so that the code of one synthesis thread (some 30 MiB, which the safety margin is for) is in
+ * it. A proof given up before it reaches a device would start that thread first, but leaves a part of the circuit's
+ * points on the CPU device, which reads them meanwhile: how many is chance. A phase's figure is the greatest resident set within it; what a phase before has touched and no allocator
  * gave back is in it. With `--idle` the engine is left alone for so long after the proof: the CPU device gives memory
  * back after a minute, and V8 takes it some seconds later.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { type CircuitId, Engine, type PartitionState, ProverError } from 'wgzk'
+import { type CircuitId, Engine, type PartitionState } from 'wgzk'
 import { developmentParameters } from '../../examples/support/development-parameters.ts'
 import { collect } from '../support/collect.ts'
 import { BENCH_PROOFS } from './requests.ts'
@@ -58,14 +59,6 @@ await using engine = await Engine.create({
   synthesis: { concurrency: 1, lookahead: 0 },
 })
 
-const input = proof.request()
-// Starts the threads that synthesize, and loads their code and the circuit's shape: a proof that is given up before a
-// device has it.
-const stop = new AbortController()
-engine.on('partition', ({ state }) => state === 'synth_done' && stop.abort())
-await engine.prove(input, { signal: stop.signal }).catch((error: unknown) => {
-  if (ProverError.is(error)) throw error
-})
 // `preload` is not used: the first partition reserves its circuit and its working set at once, as it is meant to.
 const idleBytes = await atRest()
 const idleReserved = engine.status().memory.usedBytes
@@ -84,7 +77,7 @@ const sample = (): void => {
   })
 }
 const timer = setInterval(sample, 5)
-await engine.prove(input)
+await engine.prove(proof.request())
 clearInterval(timer)
 const restBytes = await atRest()
 greatest.set('at rest', { rss: restBytes, reserved: engine.status().memory.usedBytes })
