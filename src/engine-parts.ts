@@ -7,6 +7,7 @@ import { Circuits } from './budget/circuits.ts'
 import { totalMemory } from './budget/detect-memory.ts'
 import { Inputs } from './budget/inputs.ts'
 import { MemoryBudget } from './budget/memory-budget.ts'
+import type { CircuitId } from './circuit/circuit-id.ts'
 import { GpuPool } from './device/gpu-pool.ts'
 import { type DevicePlan, planDevices } from './device/open-devices.ts'
 import { STALL_MS } from './device/stall-watch.ts'
@@ -14,9 +15,10 @@ import { BudgetExceededError, InvalidOptionsError } from './errors.ts'
 import { GuardedEmitter } from './events.ts'
 import type { Logger } from './logger.ts'
 import type { ResolvedOptions } from './options.ts'
+import type { ParametersLocation, ReadRun } from './params/parameters-location.ts'
 import { type Clock, SYSTEM_CLOCK } from './queue/job.ts'
 import { JobDesk } from './queue/job-desk.ts'
-import type { PartitionSteps } from './queue/partition-steps.ts'
+import { type PartitionSteps, retried } from './queue/partition-steps.ts'
 import { reportedSteps } from './queue/reported-steps.ts'
 import { SynthesisScheduler } from './queue/synthesis-scheduler.ts'
 import { takeOver } from './request/partitions.ts'
@@ -200,6 +202,23 @@ export class EngineParts {
     const ends = await Promise.allSettled([this.synthesizer.close(), this.circuits.close()])
     ends.push(...(await Promise.allSettled([this.#pool?.close()])))
     return ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []))
+  }
+
+  /**
+   * As `circuits.preload`, and again if a device dies of it: with those that serve then.
+   * @throws what the last try failed with; `run.signal.reason`
+   */
+  preload(circuitId: CircuitId, admitKept: (() => void) | undefined, run: ReadRun): Promise<ParametersLocation> {
+    const load = async (): Promise<ParametersLocation> => {
+      await this.#pool?.untilServing(run.signal)
+      return await this.circuits.preload(circuitId, admitKept, run)
+    }
+    return retried(load, run.signal, (attempt, err) => {
+      this.logger.warn(
+        { circuitId, attempt, err },
+        'a device failed while the circuit was loaded onto it: trying again',
+      )
+    })
   }
 
   /** Keeps idle devices awake until the signal aborts. */

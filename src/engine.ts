@@ -154,7 +154,8 @@ export class Engine implements AsyncDisposable {
    * @throws {UnsupportedProofError}, {BudgetExceededError} it can't be proved by this version or on this machine
    * @throws {QueueFullError} the inputs of jobs in hand leave it no room for now
    * @throws {SrsUnavailableError}, {DevelopmentParametersError} its parameters
-   * @throws {WorkerExitedError} and the errors of devices: one failed meanwhile; call it again once one is ready
+   * @throws {WorkerExitedError} and the errors of devices: they failed each of three tries; call it again once one is
+   * ready
    * @throws {EngineClosedError}, or `signal.reason` at most 250 ms after the signal aborts
    */
   async preload(circuitId: CircuitId, options: AbortOptions = {}): Promise<void> {
@@ -171,7 +172,7 @@ export class Engine implements AsyncDisposable {
     const keep = circuitId.startsWith('winning-')
     if (keep) admitKept()
     const stop = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal])
-    const loading = this.#parts.circuits.preload(circuitId, keep ? admitKept : undefined, {
+    const loading = this.#parts.preload(circuitId, keep ? admitKept : undefined, {
       signal: stop,
       unit: () => {},
       stalled: (silentMs, file) =>

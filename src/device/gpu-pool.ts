@@ -8,7 +8,7 @@
  */
 import type { CircuitId } from '../circuit/circuit-id.ts'
 import { GpuUnavailableError, WorkerExitedError } from '../errors.ts'
-import { allowManyListeners } from '../params/waiting.ts'
+import { allowManyListeners, orAborted } from '../params/waiting.ts'
 import { type Claim, type ClaimKind, compareClaims } from './device-claims.ts'
 import type { DeviceClient } from './device-client.ts'
 import type { DeviceInfo } from './device-spec.ts'
@@ -52,6 +52,8 @@ export class GpuPool {
   readonly #standIn: StandInSlot | undefined
   readonly #observer: PoolObserver
   readonly #waiters: Waiter[] = []
+  /** Who waits until a device serves, or none is left. */
+  readonly #watchers = new Set<() => void>()
   readonly #closing = new AbortController()
   #closed: Promise<void> | undefined
 
@@ -190,6 +192,25 @@ export class GpuPool {
     }
   }
 
+  /**
+   * Waits until a device serves, or none is left that would before long.
+   * @throws `signal.reason`
+   */
+  async untilServing(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    if (!this.#mayServe) return
+    let settle: () => void = () => {}
+    const changed = new Promise<void>((resolve) => {
+      settle = resolve
+    })
+    this.#watchers.add(settle)
+    try {
+      await orAborted(changed, signal)
+    } finally {
+      this.#watchers.delete(settle)
+    }
+  }
+
   /** A proof of this device did not verify: it drops the circuit, and is out of service if that was not the first. */
   verifyFailed(ordinal: number, circuitId: CircuitId): void {
     this.#devices[ordinal]?.verifyFailed(circuitId)
@@ -210,6 +231,7 @@ export class GpuPool {
     this.#closing.abort()
     const gone = new GpuUnavailableError('the devices are closed')
     for (const waiter of this.#waiters.splice(0)) waiter.reject(gone)
+    for (const settle of this.#watchers) settle()
     const opened = await Promise.all(this.#devices.map((device) => device.close()))
     for (const [ordinal, was] of opened.entries()) if (was) this.#observer.deviceChanged(ordinal, 'closed')
   }
@@ -233,8 +255,14 @@ export class GpuPool {
     return this.#of(role).some(({ left }) => left)
   }
 
+  /** No device serves, but one will. */
+  get #mayServe(): boolean {
+    return this.hasDevices && !this.#of('device').some(({ serving }) => serving)
+  }
+
   #changed(device: PooledDevice, state: 'ready' | 'lost' | 'excluded' | 'quarantined', reason?: string): void {
     this.#observer.deviceChanged(device.ordinal, state, reason)
+    if (!this.#mayServe) for (const settle of this.#watchers) settle()
     if (state === 'ready') {
       this.#observer.deviceStarted(device.client as DeviceClient, device.row.generation > 1)
       this.#handOut()

@@ -45,21 +45,33 @@ export const PASSING: ReadonlySet<ProverErrorCode> = new Set([
   'ERR_GPU_OUT_OF_MEMORY',
 ])
 
-/** Runs a step, and again if it fails for a reason that may pass. */
-export async function attempts<T>(
-  steps: Pick<PartitionSteps, 'retry'>,
-  partition: Partition,
+/**
+ * Runs a step, and again if it fails for a reason that may pass.
+ * @param onRetry is told of each failure that is tried again, and which try follows
+ */
+export async function retried<T>(
   step: () => Promise<T>,
-  signal: AbortSignal = partition.job.signal,
+  signal: AbortSignal,
+  onRetry: (attempt: number, error: ProverError) => void,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await step()
     } catch (error) {
       if (!isPassing(error) || attempt === MAX_ATTEMPTS || signal.aborted) throw error
-      steps.retry(partition, attempt + 1, error)
+      onRetry(attempt + 1, error)
     }
   }
+}
+
+/** As {@link retried}, a step of a partition. */
+export function attempts<T>(
+  steps: Pick<PartitionSteps, 'retry'>,
+  partition: Partition,
+  step: () => Promise<T>,
+  signal: AbortSignal = partition.job.signal,
+): Promise<T> {
+  return retried(step, signal, (attempt, error) => steps.retry(partition, attempt, error))
 }
 
 /** Whether a fault may be gone at the next try. */

@@ -107,8 +107,45 @@ describe('parameters that do not load', () => {
     const loading = outcome(engine.preload('winning-2k'))
     await until(() => lines.length === 1)
     expect(lines).toMatchObject([{ circuitId: 'winning-2k', file: 'winning-2k.params' }])
-    expect((await loading).status).toBe('rejected')
-    await outcome(engine.preload('winning-2k'))
+    expect((await loading).status).toBe('fulfilled')
+    expect(engine.status().gpus).toMatchObject([{ generation: 2 }])
+    await outcome(engine.close())
+  })
+
+  test.each(['wpost-2k', 'winning-2k'] as const)(
+    'that die of a preload of %s load it when they are back',
+    async (id) => {
+      const machine = new FakeMachine().fail('warm', 1, { kind: 'die' })
+      const lines: unknown[] = []
+      const logger = { ...silentLogger, warn: (fields: object | string) => void lines.push(fields) }
+      const engine = await value(machine.engine({ logger }))
+      expect((await outcome(engine.preload(id))).status).toBe('fulfilled')
+      expect(engine.status().gpus).toMatchObject([{ generation: 2, state: 'idle' }])
+      expect(engine.status().srs).toMatchObject([{ circuitId: id }])
+      expect(lines).toContainEqual(expect.objectContaining({ circuitId: id, attempt: 2 }))
+      await outcome(engine.close())
+      expect(engine.status().memory.usedBytes).toBe(0)
+    },
+  )
+
+  test('that die of each try fail the preload, and leave nothing reserved', async () => {
+    const machine = new FakeMachine()
+    for (let nth = 1; nth <= 3; nth++) machine.fail('warm', nth, { kind: 'die' })
+    const engine = await value(machine.engine())
+    expect(await outcome(engine.preload('wpost-2k'))).toMatchObject({ reason: { code: 'ERR_WORKER_EXITED' } })
+    expect(engine.status().memory.usedBytes).toBe(0)
+    await outcome(engine.close())
+  })
+
+  test('that start anew are waited for by a preload', async () => {
+    const machine = new FakeMachine().fail('warm', 1, { kind: 'die' }).fail('start', 2, { kind: 'deaf', ms: 200 })
+    const engine = await value(machine.engine())
+    const proof = outcome(engine.prove(windowRequest()))
+    await until(() => machine.running.start === 1)
+    expect((await outcome(engine.preload('winning-2k'))).status).toBe('fulfilled')
+    expect(engine.status().gpus).toMatchObject([{ generation: 2 }])
+    expect(machine.log).toContain('warm winning-2k')
+    expect((await proof).status).toBe('fulfilled')
     await outcome(engine.close())
   })
 
