@@ -12,6 +12,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { context, type Span, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api'
 import { asError, ProverError } from '../errors.ts'
 import { channelName, type EventMessage, type EventName, type JobRef, type PartitionState } from '../events.ts'
+import { reading, section } from '../option-values.ts'
 
 export interface OpenTelemetryOptions {
   /** @default the global provider's tracer `wgzk` */
@@ -34,8 +35,10 @@ interface Trace {
 /**
  * Starts tracing.
  * @returns ends it; spans of jobs in hand are ended then
+ * @throws {InvalidOptionsError} an option is misspelt
  */
 export function traceProofs(options: OpenTelemetryOptions = {}): () => void {
+  reading(() => section(options, '', ['tracer']))
   const { tracer = trace.getTracer('wgzk') } = options
   const traces = new Map<string, Trace>()
 

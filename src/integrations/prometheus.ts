@@ -10,6 +10,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { Counter, register as defaultRegister, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Engine } from '../engine.ts'
 import { channelName, type EventMessage, type EventName } from '../events.ts'
+import { reading, section } from '../option-values.ts'
 import type { EngineStatus } from '../status.ts'
 
 export interface PrometheusOptions {
@@ -101,8 +102,10 @@ const READ: readonly Row[] = [
 /**
  * Adds an engine's metrics to a registry.
  * @returns takes them out again; call it when the engine is closed
+ * @throws {InvalidOptionsError} an option is misspelt
  */
 export function collectPrometheus(engine: Engine, options: PrometheusOptions = {}): () => void {
+  reading(() => section(options, '', ['register', 'labels']))
   const { register = defaultRegister, labels = {} } = options
   const fixed = Object.keys(labels)
   const registers = [register]

@@ -172,8 +172,9 @@ export class Gpu implements CommandTarget, CompileTarget, RingTarget {
       await this.returned()
       const again = await this.#tryCreate(descriptor)
       if (again !== undefined) return again
-      this.givenBytes = Math.min(this.givenBytes, this.allocatedBytes - descriptor.size)
-      throw this.#outOfMemory(descriptor, 'the driver gave no more')
+      const others = this.allocatedBytes - descriptor.size
+      this.givenBytes = Math.min(this.givenBytes, others)
+      throw this.#outOfMemory(descriptor, others, 'the driver gave no more')
     } catch (error) {
       this.allocatedBytes -= descriptor.size
       throw error
@@ -187,19 +188,23 @@ export class Gpu implements CommandTarget, CompileTarget, RingTarget {
   #count(descriptor: GPUBufferDescriptor): void {
     const { size } = descriptor
     this.#giveUp(size)
-    if (this.allocatedBytes + size > this.memoryBytes) {
-      throw this.#outOfMemory(descriptor, `gpu.memoryBytes is ${this.memoryBytes}`, 'gpu.memoryBytes')
+    const others = this.allocatedBytes
+    if (others + size > this.memoryBytes) {
+      throw this.#outOfMemory(descriptor, others, `gpu.memoryBytes is ${this.memoryBytes}`, 'gpu.memoryBytes')
     }
     const { maxBufferSize } = this.limits
-    if (size > maxBufferSize) throw this.#outOfMemory(descriptor, `a buffer has ${maxBufferSize} at most`)
+    if (size > maxBufferSize) throw this.#outOfMemory(descriptor, others, `a buffer has ${maxBufferSize} at most`)
     this.allocatedBytes += size
     this.peakBytes = Math.max(this.peakBytes, this.allocatedBytes)
   }
 
-  /** @param field the option that allows no more */
-  #outOfMemory({ label, size }: GPUBufferDescriptor, why: string, field?: string): GpuOutOfMemoryError {
+  /**
+   * @param others bytes of all other buffers
+   * @param field the option that allows no more
+   */
+  #outOfMemory({ label, size }: GPUBufferDescriptor, others: number, why: string, field?: string): GpuOutOfMemoryError {
     const details = { device: this.info.name, received: String(size), ...(field !== undefined && { field }) }
-    const what = `${size} bytes on top of ${this.allocatedBytes}`
+    const what = `${size} bytes on top of ${others}`
     return new GpuOutOfMemoryError(`No device memory for ${label}: ${what}; ${why}.`, { details })
   }
 

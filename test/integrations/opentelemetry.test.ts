@@ -99,3 +99,12 @@ test('a job that fails has its code and an error status', async () => {
   stop()
   await engine.close()
 })
+
+test('a misspelt option is refused, with what is meant', () => {
+  expect(() => traceProofs({ trace: trace.getTracer('mine') } as object)).toThrow(
+    expect.objectContaining({
+      code: 'ERR_INVALID_OPTIONS',
+      message: 'option trace: expected one of tracer, got "trace"; did you mean tracer?',
+    }),
+  )
+})

@@ -40,6 +40,19 @@ test('counts, durations and faults of one engine, in cuzk’s names; another eng
   await Promise.all([engine.close(), other.close()])
 })
 
+test('a misspelt option is refused, with what is meant, and leaves nothing in the registry', async () => {
+  const register = new Registry()
+  const engine = await new FakeMachine().engine()
+  expect(() => collectPrometheus(engine, { registry: register } as object)).toThrow(
+    expect.objectContaining({
+      code: 'ERR_INVALID_OPTIONS',
+      message: 'option registry: expected one of register, labels, got "registry"; did you mean register?',
+    }),
+  )
+  expect(await register.metrics()).toBe('\n')
+  await engine.close()
+})
+
 /** The order of labels in a line means nothing. */
 function labelsSorted(text: string): string {
   return text.replaceAll(/\{([^}]*)\}/g, (_, labels: string) => `{${labels.split(',').sort().join()}}`)
