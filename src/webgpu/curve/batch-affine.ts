@@ -242,8 +242,12 @@ export class BatchAffine {
     }
   }
 
+  /** All that it works with: what is left in them tells of the points that were added. */
+  get buffers(): readonly GPUBuffer[] {
+    return [...this.#inversion.buffers, this.#kinds, this.#denominators, this.#slopes, this.#spare]
+  }
+
   release(): void {
-    this.#inversion.release()
-    for (const buffer of [this.#kinds, this.#denominators, this.#slopes, this.#spare]) this.#gpu.release(buffer)
+    for (const buffer of this.buffers) this.#gpu.release(buffer)
   }
 }

@@ -187,9 +187,11 @@ export class FixedBase {
     const pointBytes = POINT_BYTES[group]
     const set = new BufferSet(gpu)
     try {
-      const adder = set.own(await BatchAffine.create(gpu, group, Math.min(SLICE_PAIRS, pairCount)))
       const table = await set.allocate((entries + 1) * pointBytes, 'table of multiples')
-      // Digits of scalars and sums of a few multiples, which tell of the digits: these are secrets of a set-up.
+      // Digits of scalars, and sums of a few multiples and what they are made with, which tell of the digits: these are
+      // secrets of a set-up.
+      const adder = await BatchAffine.create(gpu, group, Math.min(SLICE_PAIRS, pairCount))
+      set.own({ release: () => forget(gpu, ...adder.buffers) })
       const secret = async (bytes: number, label: string): Promise<GPUBuffer> => {
         const buffer = await gpu.allocate(bytes, label)
         set.own({ release: () => forget(gpu, buffer) })

@@ -95,7 +95,7 @@ export class BatchInversion {
         level.totals = await gpu.allocate(most * ELEMENT_BYTES, 'totals')
       }
     } catch (error) {
-      releaseLevels(gpu, levels)
+      for (const buffer of buffersOf(levels)) gpu.release(buffer)
       throw error
     }
   }
@@ -145,8 +145,13 @@ export class BatchInversion {
     })
   }
 
+  /** All that it works with. */
+  get buffers(): readonly GPUBuffer[] {
+    return buffersOf(this.#levels)
+  }
+
   release(): void {
-    releaseLevels(this.#gpu, this.#levels)
+    for (const buffer of this.buffers) this.#gpu.release(buffer)
   }
 }
 
@@ -157,9 +162,5 @@ export class BatchInversion {
 export const inversionBytes = (count: number): number =>
   ELEMENT_BYTES * (count + 2 * Math.min(count, Math.ceil(count / (LEAST_BATCH - 1)) + INVERSIONS))
 
-function releaseLevels(gpu: Gpu, levels: readonly Level[]): void {
-  for (const { inverses, totals } of levels) {
-    gpu.release(inverses)
-    if (totals !== undefined) gpu.release(totals)
-  }
-}
+const buffersOf = (levels: readonly Level[]): GPUBuffer[] =>
+  levels.flatMap(({ inverses, totals }) => (totals === undefined ? [inverses] : [inverses, totals]))
