@@ -28,7 +28,9 @@ import type { ParametersLocation } from './params/parameters-location.ts'
 import { orAborted } from './params/waiting.ts'
 import type { Job } from './queue/job.ts'
 import { jobResult } from './queue/job-result.ts'
+import { JobStatement } from './queue/job-statement.ts'
 import { proveJob } from './queue/prove-job.ts'
+import type { ProvedPartition } from './queue/prove-partition.ts'
 import { afterGrace, armDeadline, settledSoonAfterAbort, stopped } from './queue/stopping.ts'
 import type { Ticket } from './queue/ticket.ts'
 import { verifyJob } from './queue/verify-job.ts'
@@ -317,13 +319,17 @@ export class Engine implements AsyncDisposable {
     using _held = input
     const { request, inputs } = await validating
     this.#parts.desk.announce(ticket)
+    const { steps, desk } = this.#parts
+    await using statement = new JobStatement(steps, job, async () => {
+      const { publicInputs } = await deriveStatement(request, { signal: job.signal, inputs })
+      return publicInputs
+    })
     // Each partition: reserve → synthesize → prove on a device → assemble.
-    const proved = await proveJob(this.#parts.steps, job, inputs)
-    const { publicInputs } = await deriveStatement(request, { signal: job.signal, inputs })
-    const verifyMs = await verifyJob(this.#parts.steps, job, publicInputs, proved, (bad) =>
-      proveJob(this.#parts.steps, job, inputs, bad),
-    )
-    return jobResult(job, proved, verifyMs, this.#parts.desk.rates)
+    const prove = (which?: Job['partitions']): Promise<ProvedPartition[]> =>
+      proveJob(steps, job, inputs, (location) => statement.begin(location), which)
+    const proved = await prove()
+    const verifyMs = await verifyJob(steps, job, statement, proved, prove)
+    return jobResult(job, proved, verifyMs, desk.rates)
   }
 
   /**

@@ -11,6 +11,8 @@
  *
  * If one of them does not hold, the product is 1 with a probability of 2^−128
  * (`bellperson::groth16::verify_proofs_batch`). With a single proof the weight is 1, and the equation is the first one.
+ *
+ * Σ zⱼ·Xⱼ needs no proof, and takes most of the time where there are many inputs: it can be made ahead.
  */
 import { randomBytes } from 'node:crypto'
 import { decodeSumG1, PointEncodingError } from '../curve/encoding.ts'
@@ -21,7 +23,7 @@ import { InvalidRequestError } from '../errors.ts'
 import { fromBytesBE, fromBytesLE, writeBytesLE } from '../field/bytes.ts'
 import { FR_BYTES, FR_MODULUS } from '../field/fr.ts'
 import type { VerifyingKey } from '../params/verifying-key.ts'
-import { decodeProof, PROOF_BYTES } from './proof.ts'
+import { decodeProof, PROOF_BYTES, type Proof } from './proof.ts'
 
 const WEIGHT_BYTES = 16
 
@@ -31,6 +33,31 @@ export interface VerifyOptions {
   readonly multiexp?: G1Multiexp | undefined
   /** How pairings are computed. @default bigint arithmetic */
   readonly pairings?: PairingCheck | undefined
+}
+
+/**
+ * The public inputs of several proofs, as their verification needs them (arkworks' `prepare_inputs`). Whoever makes the
+ * proofs must not know the weights.
+ */
+export interface PreparedInputs {
+  /** zⱼ, one a partition. */
+  readonly weights: readonly bigint[]
+  /** Σ zⱼ·Xⱼ, uncompressed big-endian. */
+  readonly sum: Uint8Array
+}
+
+/**
+ * What can be computed of a verification before the proofs are there.
+ * @param publicInputs one list a partition, ONE left out, 32 bytes little-endian each
+ * @throws {InvalidRequestError} the public inputs are too few or too many for the key, or not canonical
+ */
+export function prepareInputs(
+  key: VerifyingKey,
+  publicInputs: readonly (readonly Uint8Array[])[],
+  options: Pick<VerifyOptions, 'multiexp'> = {},
+): PreparedInputs {
+  checkAll(key, publicInputs)
+  return prepare(key, publicInputs, options)
 }
 
 /**
@@ -47,39 +74,63 @@ export function verifyProofs(
   proof: Uint8Array,
   options: VerifyOptions = {},
 ): boolean {
-  const { multiexp = bigintMultiexp, pairings = bigintPairings } = options
-  if (publicInputs.length === 0) {
-    throw new InvalidRequestError('publicInputs: no partition', {
-      details: { field: 'publicInputs', expected: 'at least 1 partition', received: '0 partitions' },
-    })
-  }
-  for (const [k, inputs] of publicInputs.entries()) checkInputs(inputs, key.inputs - 1, `publicInputs[${k}]`)
-  if (proof.length !== PROOF_BYTES * publicInputs.length) return false
+  checkAll(key, publicInputs)
+  const proofs = decodeProofs(proof, publicInputs.length)
+  return proofs !== undefined && hold(key, prepare(key, publicInputs, options), proofs, options)
+}
 
-  const proofs = []
-  try {
-    for (let at = 0; at < proof.length; at += PROOF_BYTES)
-      proofs.push(decodeProof(proof.subarray(at, at + PROOF_BYTES)))
-  } catch (error) {
-    if (error instanceof PointEncodingError) return false
-    throw error
-  }
+/** As {@link verifyProofs}, for inputs that {@link prepareInputs} prepared with the same key. */
+export function verifyPrepared(
+  key: VerifyingKey,
+  inputs: PreparedInputs,
+  proof: Uint8Array,
+  options: Pick<VerifyOptions, 'pairings'> = {},
+): boolean {
+  const proofs = decodeProofs(proof, inputs.weights.length)
+  return proofs !== undefined && hold(key, inputs, proofs, options)
+}
 
-  const weights = proofs.map(() => (proofs.length === 1 ? 1n : randomWeight()))
-  const sumOfWeights = weights.reduce((sum, weight) => sum + weight, 0n) % FR_MODULUS
-  const x = decodeSumG1(multiexp(key.ic, weightedInputs(publicInputs, weights, sumOfWeights, key.inputs)))
+function hold(
+  key: VerifyingKey,
+  { weights, sum }: PreparedInputs,
+  proofs: readonly Proof[],
+  { pairings = bigintPairings }: Pick<VerifyOptions, 'pairings'>,
+): boolean {
+  const x = decodeSumG1(sum)
   let c = G1.ZERO
   const terms: [G1Point, G2Point][] = proofs.map(({ a, b, c: cj }, j) => {
     const weight = weights[j] as bigint
     c = c.add(cj.multiplyUnsafe(weight))
     return [a.multiplyUnsafe(weight), b]
   })
-  terms.push([key.alphaG1.multiplyUnsafe(sumOfWeights).negate(), key.betaG2])
+  terms.push([key.alphaG1.multiplyUnsafe(sumOf(weights)).negate(), key.betaG2])
   terms.push([x.negate(), key.gammaG2])
   terms.push([c.negate(), key.deltaG2])
   // e(0, Q) = 1: such a factor is left out, since infinity has no affine coordinates.
   return pairings(terms.filter(([point]) => !point.is0()))
 }
+
+/** @returns nothing if the bytes are no proofs */
+function decodeProofs(bytes: Uint8Array, count: number): Proof[] | undefined {
+  if (bytes.length !== PROOF_BYTES * count) return undefined
+  try {
+    return Array.from({ length: count }, (_, j) => decodeProof(bytes.subarray(j * PROOF_BYTES, (j + 1) * PROOF_BYTES)))
+  } catch (error) {
+    if (error instanceof PointEncodingError) return undefined
+    throw error
+  }
+}
+
+function prepare(
+  key: VerifyingKey,
+  publicInputs: readonly (readonly Uint8Array[])[],
+  { multiexp = bigintMultiexp }: Pick<VerifyOptions, 'multiexp'>,
+): PreparedInputs {
+  const weights = publicInputs.map(() => (publicInputs.length === 1 ? 1n : randomWeight()))
+  return { weights, sum: multiexp(key.ic, weightedInputs(publicInputs, weights, key.inputs)) }
+}
+
+const sumOf = (weights: readonly bigint[]): bigint => weights.reduce((sum, weight) => sum + weight, 0n) % FR_MODULUS
 
 /** A weight of 0 would skip its proof. */
 function randomWeight(): bigint {
@@ -93,11 +144,10 @@ function randomWeight(): bigint {
 function weightedInputs(
   publicInputs: readonly (readonly Uint8Array[])[],
   weights: readonly bigint[],
-  sumOfWeights: bigint,
   count: number,
 ): Uint8Array {
   const scalars = new Uint8Array(count * FR_BYTES)
-  writeBytesLE(sumOfWeights, scalars.subarray(0, FR_BYTES))
+  writeBytesLE(sumOf(weights), scalars.subarray(0, FR_BYTES))
   for (let i = 1; i < count; i++) {
     const out = scalars.subarray(i * FR_BYTES, (i + 1) * FR_BYTES)
     if (publicInputs.length === 1) {
@@ -111,6 +161,15 @@ function weightedInputs(
     }
   }
   return scalars
+}
+
+function checkAll(key: VerifyingKey, publicInputs: readonly (readonly Uint8Array[])[]): void {
+  if (publicInputs.length === 0) {
+    throw new InvalidRequestError('publicInputs: no partition', {
+      details: { field: 'publicInputs', expected: 'at least 1 partition', received: '0 partitions' },
+    })
+  }
+  for (const [k, inputs] of publicInputs.entries()) checkInputs(inputs, key.inputs - 1, `publicInputs[${k}]`)
 }
 
 function checkInputs(inputs: readonly Uint8Array[], expected: number, field: string): void {

@@ -10,7 +10,9 @@ import type { ReadRun } from '../params/parameters-location.ts'
 import { inputBytesOf, leftToDevice, type PartitionInput } from '../synthesis/partition-input.ts'
 import type { Partition } from './job.ts'
 import { attempts, isPassing, MAX_ATTEMPTS, PASSING, type PartitionSteps, typed } from './partition-steps.ts'
-import { type DeviceTry, type DeviceWork, type Room, tryOnDevice } from './try-on-device.ts'
+import { type DeviceTry, type DeviceWork, type OnTaken, type Room, tryOnDevice } from './try-on-device.ts'
+
+export type { OnTaken }
 
 export interface ProvedPartition {
   /** 192 bytes, not verified yet. */
@@ -41,13 +43,14 @@ export async function provePartition(
   steps: PartitionSteps,
   partition: Partition,
   input: PartitionInput,
+  onTaken: OnTaken,
 ): Promise<ProvedPartition> {
   const { job } = partition
   const { circuits } = steps
   let role = firstRole(steps, partition)
   for (let attempt = 1; ; attempt++) {
     try {
-      return await proveOn(role, steps, partition, input)
+      return await proveOn(role, steps, partition, input, onTaken)
     } catch (error) {
       const anew = error instanceof BeginAnew
       const again = anew || (error instanceof MemoryTaken && attempt < MAX_ATTEMPTS)
@@ -85,6 +88,7 @@ async function proveOn(
   steps: PartitionSteps,
   partition: Partition,
   input: PartitionInput,
+  onTaken: OnTaken,
 ): Promise<ProvedPartition> {
   const { job } = partition
   using room = await reserve(steps, partition, role)
@@ -111,7 +115,7 @@ async function proveOn(
   room.turn.synthesized()
   room.memory.freed('synthesis')
   room.memory.isInput(inputBytesOf(witness, input))
-  const proof = await proveOnDevice(steps, partition, { role, circuit, witness, room })
+  const proof = await proveOnDevice(steps, partition, { role, circuit, witness, room, onTaken })
   return { proof, circuit, loadMs }
 }
 

@@ -10,6 +10,7 @@ import type { DeviceRole } from '../device/gpu-pool.ts'
 import { watchStall } from '../device/stall-watch.ts'
 import { ProverError, type SynthesisError } from '../errors.ts'
 import type { Milestone } from '../groth16/proving-device.ts'
+import type { ParametersLocation } from '../params/parameters-location.ts'
 import type { Partition } from './job.ts'
 import { isPassing, type PartitionSteps, typed } from './partition-steps.ts'
 
@@ -20,12 +21,16 @@ export interface Room extends Disposable {
   readonly turn: { synthesized(): void; leave(): void }
 }
 
+/** Told that a device has a witness, and where its circuit's parameters are. */
+export type OnTaken = (location: ParametersLocation) => void
+
 /** What there is to prove, and with what. */
 export interface DeviceWork {
   readonly role: DeviceRole
   readonly circuit: LoadedCircuit
   readonly witness: CompactWitness
   readonly room: Room
+  readonly onTaken: OnTaken
 }
 
 /** What came of a try. */
@@ -46,7 +51,7 @@ export interface DeviceTry {
 export async function tryOnDevice(
   steps: PartitionSteps,
   partition: Partition,
-  { role, circuit, witness, room }: DeviceWork,
+  { role, circuit, witness, room, onTaken }: DeviceWork,
 ): Promise<DeviceTry> {
   const { job } = partition
   const { circuitId, signal } = job
@@ -93,7 +98,11 @@ export async function tryOnDevice(
           steps.progressed(partition)
         },
         // What only gets ready may have to go elsewhere, with all of its memory.
-        onPassed: (milestone) => (working ? freed(milestone) : void passed.push(milestone)),
+        onPassed: (milestone) => {
+          if (milestone === 'taken') onTaken(circuit.location)
+          if (working) freed(milestone)
+          else passed.push(milestone)
+        },
       },
     )
     if (role === 'device') steps.circuits.located(circuitId, points)

@@ -7,15 +7,15 @@
  */
 import { asError, ProofInvalidError, type ProverError, SrsUnavailableError } from '../errors.ts'
 import type { Diagnosis } from '../events.ts'
+import type { PreparedInputs } from '../groth16/verify.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
 import type { Job, Partition } from './job.ts'
+import type { JobStatement } from './job-statement.ts'
 import { attempts, forgetUnavailable, type PartitionSteps } from './partition-steps.ts'
 import type { ProvedPartition } from './prove-partition.ts'
 
 /** A second proof of a partition that does not hold is no passing fault. */
 const MAX_FAILURES = 2
-
-type PublicInputs = readonly (readonly Uint8Array[])[]
 
 /**
  * Verifies all partitions of a job, and proves those anew, once, that do not hold.
@@ -27,7 +27,7 @@ type PublicInputs = readonly (readonly Uint8Array[])[]
 export async function verifyJob(
   steps: PartitionSteps,
   job: Job,
-  publicInputs: PublicInputs,
+  statement: JobStatement,
   proved: ProvedPartition[],
   prove: (partitions: readonly Partition[]) => Promise<ProvedPartition[]>,
 ): Promise<number> {
@@ -36,7 +36,7 @@ export async function verifyJob(
   const first = new Map<Partition, number>()
   for (let failures = 1; ; failures++) {
     const from = job.clock.now()
-    const bad = await findInvalid(steps, job, publicInputs, proved).catch(async (error: unknown) => {
+    const bad = await findInvalid(steps, job, statement, proved).catch(async (error: unknown) => {
       // Its key is not the one that the points belong to any more.
       await forgetUnavailable(steps, job, error)
       throw error
@@ -112,20 +112,22 @@ async function diagnose(
   return { parameters: 'sound', verdict: new ProofInvalidError(message, { details: { ...details, file }, jobId }) }
 }
 
-/** All at once first; only if that fails each alone, to know which. */
+/** All at once first, as it was prepared; only if that fails each alone, to know which. */
 async function findInvalid(
   steps: PartitionSteps,
   job: Job,
-  publicInputs: PublicInputs,
+  statement: JobStatement,
   proved: readonly ProvedPartition[],
 ): Promise<readonly Partition[]> {
   const { partitions } = job
-  const hold = (which: readonly Partition[]): Promise<boolean> =>
+  const { location } = (proved[0] as ProvedPartition).circuit
+  const publicInputs = await statement.publicInputs()
+  const hold = (which: readonly Partition[], prepared?: PreparedInputs): Promise<boolean> =>
     attempts(steps, which[0] as Partition, () =>
       steps.synthesizer.verify(
         {
-          location: (proved[0] as ProvedPartition).circuit.location,
-          publicInputs: which.map(({ index }) => publicInputs[index] as readonly Uint8Array[]),
+          location,
+          inputs: prepared ?? which.map(({ index }) => publicInputs[index] as readonly Uint8Array[]),
           proof: concatenate(which.map(({ index }) => proved[index] as ProvedPartition)),
         },
         {
@@ -135,6 +137,9 @@ async function findInvalid(
         },
       ),
     )
+  const prepared = await statement.prepared(location)
+  if (prepared !== undefined && (await hold(partitions, prepared))) return []
+  // Nothing was prepared, or that is wrong and not the proof.
   if (await hold(partitions)) return []
   if (partitions.length === 1) return partitions
   const bad: Partition[] = []

@@ -14,12 +14,13 @@ import type { CallOptions } from '../device/link.ts'
 import { STALL_MS, watchStall } from '../device/stall-watch.ts'
 import { WorkerLink } from '../device/worker-link.ts'
 import { EngineClosedError, WorkerExitedError } from '../errors.ts'
+import type { PreparedInputs } from '../groth16/verify.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
 import { isUnchecked, type PartitionInput } from './partition-input.ts'
 import type { PorepPartition } from './porep/porep-partition.ts'
 import type { SealInput } from './porep/read-seal.ts'
 import { synthesizeUnchecked } from './synthesize-post.ts'
-import type { VerifyFunctions, VerifyTask } from './verify-functions.ts'
+import type { InputsTask, VerifyFunctions, VerifyTask } from './verify-functions.ts'
 import type { SynthesisFunctions } from './worker-functions.ts'
 
 export interface SynthesisCallOptions extends CallOptions {
@@ -43,6 +44,11 @@ export interface Synthesizer {
    * @throws {WorkerExitedError}
    */
   readSeal(input: SealInput, options: SynthesisCallOptions): Promise<PorepPartition[]>
+  /**
+   * Computes of a verification what needs no proof.
+   * @throws what reading the key fails with, {@link WorkerExitedError}
+   */
+  prepareInputs(task: InputsTask, options: SynthesisCallOptions): Promise<PreparedInputs>
   /** @throws {WorkerExitedError} */
   verify(task: VerifyTask, options: SynthesisCallOptions): Promise<boolean>
   /**
@@ -124,6 +130,10 @@ export class SynthesisPool implements Synthesizer {
       if (!(error instanceof WorkerExitedError) || this.#closed !== undefined || options.signal?.aborted) throw error
       return await read()
     }
+  }
+
+  prepareInputs(task: InputsTask, options: SynthesisCallOptions): Promise<PreparedInputs> {
+    return this.#run(options, (link, watched) => link.call('prepareInputs', task, watched))
   }
 
   verify(task: VerifyTask, options: SynthesisCallOptions): Promise<boolean> {

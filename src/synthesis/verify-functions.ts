@@ -6,17 +6,23 @@ import { G1, G2 } from '../curve/points.ts'
 import { frToBytes } from '../field/fr.ts'
 import { encodeProof } from '../groth16/proof.ts'
 import type { Run } from '../groth16/proving-device.ts'
-import { verifyProofs } from '../groth16/verify.ts'
+import { type PreparedInputs, prepareInputs, verifyPrepared, verifyProofs } from '../groth16/verify.ts'
 import { freshDigest } from '../params/digest.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
 import { openVerifyingKey } from '../params/srs-file.ts'
 import type { VerifyingKey } from '../params/verifying-key.ts'
 
-/** A finished proof and what it has to state. */
-export interface VerifyTask {
+/** What proofs have to state. */
+export interface InputsTask {
   readonly location: ParametersLocation
   /** One list a partition, ONE left out, 32 bytes little-endian each. */
   readonly publicInputs: readonly (readonly Uint8Array[])[]
+}
+
+/** A finished proof and what it has to state, prepared or not. */
+export interface VerifyTask {
+  readonly location: ParametersLocation
+  readonly inputs: InputsTask['publicInputs'] | PreparedInputs
   /** 192 bytes a partition. */
   readonly proof: Uint8Array
 }
@@ -37,8 +43,15 @@ async function keyOf(location: ParametersLocation, run: Run): Promise<VerifyingK
   return known.key
 }
 
-async function verify({ location, publicInputs, proof }: VerifyTask, run: Run): Promise<boolean> {
-  return verifyProofs(await keyOf(location, run), publicInputs, proof, wasmArithmetic)
+async function verify({ location, inputs, proof }: VerifyTask, run: Run): Promise<boolean> {
+  const key = await keyOf(location, run)
+  return 'sum' in inputs
+    ? verifyPrepared(key, inputs, proof, wasmArithmetic)
+    : verifyProofs(key, inputs, proof, wasmArithmetic)
+}
+
+async function prepare({ location, publicInputs }: InputsTask, run: Run): Promise<PreparedInputs> {
+  return prepareInputs(await keyOf(location, run), publicInputs, wasmArithmetic)
 }
 
 /** Compiled code gets faster as it is called: so many times are a tenth of a second. */
@@ -66,6 +79,8 @@ async function digestOf({ paramsFile, paramsDigest, made }: ParametersLocation, 
 }
 
 export interface VerifyFunctions {
+  /** What can be computed of a verification before there is a proof. */
+  readonly prepareInputs: (task: InputsTask, run: Run) => Promise<PreparedInputs>
   /** Whether the proofs of all partitions hold. */
   readonly verify: (task: VerifyTask, run: Run) => Promise<boolean>
   /** Gets a thread ready for the verification of proofs of a circuit. */
@@ -74,4 +89,4 @@ export interface VerifyFunctions {
   readonly digestOf: (location: ParametersLocation, run: Run) => Promise<string>
 }
 
-export const verifyFunctions: VerifyFunctions = { verify, warm, digestOf }
+export const verifyFunctions: VerifyFunctions = { prepareInputs: prepare, verify, warm, digestOf }

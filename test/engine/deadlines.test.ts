@@ -8,7 +8,7 @@ import { syntheticWindowRequest } from '../support/synthetic-post.ts'
 
 useFakeTime()
 
-const PHASES: readonly Operation[] = ['locate', 'warm', 'synthesize', 'prove', 'verify']
+const PHASES: readonly Operation[] = ['locate', 'warm', 'synthesize', 'prove', 'prepare', 'verify']
 const within = (ms: number): Date => new Date(Date.now() + ms)
 
 describe('scenario 29: a deadline that passes', () => {

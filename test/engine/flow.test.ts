@@ -168,6 +168,28 @@ describe('one job', () => {
     }
   })
 
+  test('prepares the verification once a job, while a device works', async () => {
+    const machine = new FakeMachine({ units: 20 })
+    const engine = await machine.engine({ synthesis: { concurrency: 1 } })
+    await engine.prove(syntheticWindowRequest('2k', 6))
+    expect(machine.log.filter((entry) => /^(prepare|verify)/.test(entry))).toEqual(['prepare 3', 'verify 3 prepared'])
+    expect(machine.log.indexOf('prepare 3')).toBeLessThan(machine.log.lastIndexOf('prove wpost-2k'))
+    await engine.close()
+  })
+
+  test.each([
+    ['fails', { kind: 'throw', error: new Error('EIO') }, ['prepare 1', 'verify 1']],
+    ['is wrong', { kind: 'wrong' }, ['prepare 1', 'verify 1 prepared', 'verify 1']],
+  ] as const)('a preparation that %s is no fault of the proof', async (_, fault, calls) => {
+    const machine = new FakeMachine().fail('prepare', 1, fault)
+    const engine = await machine.engine()
+    const seen = recordEvents(engine)
+    expect((await engine.prove(windowRequest())).verified).toBe(true)
+    expect(machine.log.filter((entry) => /^(prepare|verify)/.test(entry))).toEqual(calls)
+    expect(seen.filter((event) => /^(verifyFailed|retry|error)/.test(event))).toEqual([])
+    await engine.close()
+  })
+
   test('what is no circuit is not preloaded', async () => {
     const engine = await new FakeMachine().engine()
     for (const circuitId of ['wpost-1k', undefined, 5, Object.create(null)]) {

@@ -72,7 +72,7 @@ const schedules = fc.record({
   jobs: fc.array(jobs, { minLength: 1, maxLength: 6 }),
   faults: fc.array(
     fc.tuple(
-      fc.constantFrom<Operation>('warm', 'synthesize', 'prove', 'verify', 'locate', 'digest'),
+      fc.constantFrom<Operation>('warm', 'synthesize', 'prove', 'prepare', 'verify', 'locate', 'digest'),
       fc.integer({ min: 1, max: 8 }),
       faults,
     ),

@@ -9,7 +9,7 @@ import { delay, FakeMachine, type Operation, recordEvents } from '../support/fak
 import { windowRequest, winningRequest } from '../support/fixtures.ts'
 import { syntheticWindowRequest } from '../support/synthetic-post.ts'
 
-const PHASES: readonly Operation[] = ['locate', 'warm', 'synthesize', 'prove', 'verify']
+const PHASES: readonly Operation[] = ['locate', 'warm', 'synthesize', 'prove', 'prepare', 'verify']
 
 /** Waits until an operation runs. */
 async function until(machine: FakeMachine, operation: Operation): Promise<void> {

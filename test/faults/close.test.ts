@@ -104,7 +104,7 @@ describe('close', () => {
     expect(await outcome).toBeInstanceOf(EngineClosedError)
   })
 
-  test.each(['locate', 'warm', 'synthesize', 'verify'] as const)('by force during %s', async (operation) => {
+  test.each(['locate', 'warm', 'synthesize', 'prepare', 'verify'] as const)('by force during %s', async (operation) => {
     const machine = new FakeMachine().fail(operation, 1, { kind: 'hang' })
     const engine = await machine.engine()
     const outcome = proverErrorOf(() => engine.prove(windowRequest()))

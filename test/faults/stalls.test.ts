@@ -18,7 +18,7 @@ const STALL_MS = 1_500
 type Hang = 'loop' | 'wait' | 'read'
 
 function pool(faults: Record<string, Hang>, pipe?: string): SynthesisPool {
-  const calls = new Int32Array(new SharedArrayBuffer(12))
+  const calls = new Int32Array(new SharedArrayBuffer(16))
   const file = new URL('../support/fault-synthesis-worker.js', import.meta.url)
   return new SynthesisPool(2, { stallMs: STALL_MS, file, workerData: { calls, faults, pipe } })
 }
@@ -110,6 +110,13 @@ describe('a worker that hangs while it verifies', { retry: 2 }, () => {
     const { engine, told } = await watched({ 'verify 1': 'loop' })
     expect((await engine.prove(windowRequest())).verified).toBe(true)
     expect(told).toEqual(['stalled 0 verification', 'retry 0 2'])
+    await engine.close()
+  })
+
+  test('ahead of the proof, is told of and ended; the proof is verified from the inputs themselves', async () => {
+    const { engine, told } = await watched({ 'prepareInputs 1': 'loop' })
+    expect((await engine.prove(windowRequest())).verified).toBe(true)
+    expect(told).toEqual(['stalled 0 verification'])
     await engine.close()
   })
 

@@ -7,7 +7,7 @@ import { bigintMultiexp } from '../../src/curve/multiexp.ts'
 import { G1, G2 } from '../../src/curve/points.ts'
 import { FR_MODULUS, frFromBytes, frInv, frMul, frReduce, frToBytes } from '../../src/field/fr.ts'
 import { encodeProof } from '../../src/groth16/proof.ts'
-import { verifyProofs } from '../../src/groth16/verify.ts'
+import { prepareInputs, verifyPrepared, verifyProofs } from '../../src/groth16/verify.ts'
 import { parseVerifyingKey } from '../../src/params/verifying-key.ts'
 import { proofVector } from '../support/vectors.ts'
 
@@ -104,6 +104,8 @@ describe('sums over a key', () => {
     const publicInputs = values.map(frToBytes)
     const key = parseVerifyingKey(vk, { file: 'large.vk', trusted: true })
     expect(verifyProofs(key, [publicInputs], proof, wasmArithmetic)).toBe(true)
+    const prepared = prepareInputs(key, [publicInputs], wasmArithmetic)
+    expect(verifyPrepared(key, prepared, proof, wasmArithmetic)).toBe(true)
     for (const changed of [0, 12_345, inputs - 2]) {
       const other = publicInputs.with(changed, frToBytes(frFromBytes(publicInputs[changed] as Uint8Array) + 1n))
       expect(verifyProofs(key, [other], proof, wasmArithmetic)).toBe(false)

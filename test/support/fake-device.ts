@@ -13,16 +13,26 @@ import { createEngine, type Engine } from '../../src/engine.ts'
 import type { EngineModules } from '../../src/engine-parts.ts'
 import { WorkerExitedError } from '../../src/errors.ts'
 import type { EngineEvents, EventName } from '../../src/events.ts'
+import type { PreparedInputs } from '../../src/groth16/verify.ts'
 import type { EngineOptions } from '../../src/options.ts'
 import type { ParametersLocation } from '../../src/params/parameters-location.ts'
 import type { PostPartition } from '../../src/synthesis/post-partition.ts'
 import type { Synthesizer } from '../../src/synthesis/synthesis-pool.ts'
-import type { VerifyTask } from '../../src/synthesis/verify-functions.ts'
+import type { InputsTask, VerifyTask } from '../../src/synthesis/verify-functions.ts'
 
 /** Of what is kept of a vanilla proof, the third scalar. */
 const COMM_R_AT = 64
 
-export type Operation = 'start' | 'warm' | 'synthesize' | 'prove' | 'verify' | 'locate' | 'digest' | 'forget'
+export type Operation =
+  | 'start'
+  | 'warm'
+  | 'synthesize'
+  | 'prove'
+  | 'prepare'
+  | 'verify'
+  | 'locate'
+  | 'digest'
+  | 'forget'
 
 /** What happens to one call. */
 export type Fault =
@@ -325,11 +335,22 @@ class FakeSynthesizer implements Synthesizer {
     throw new Error('fakes read no seals')
   }
 
-  async verify({ publicInputs, proof }: VerifyTask, options: CallOptions): Promise<boolean> {
-    await this.#machine.work('verify', `${publicInputs.length}`, options)
-    if (proof.length !== 192 * publicInputs.length) return false
-    return publicInputs.every((inputs, k) =>
-      Buffer.from(inputs[0] as Uint8Array).equals(proof.subarray(192 * k, 192 * k + 32)),
+  /** Of each partition the first input, which a fake proof begins with. */
+  async prepareInputs({ publicInputs }: InputsTask, options: CallOptions): Promise<PreparedInputs> {
+    const fault = await this.#machine.work('prepare', `${publicInputs.length}`, options)
+    const first = publicInputs.map(([input]) => input as Uint8Array)
+    const sum = Buffer.concat(first)
+    if (fault?.kind === 'wrong') sum[0] = (sum[0] as number) ^ 1
+    return { weights: first.map(() => 1n), sum }
+  }
+
+  async verify({ inputs, proof }: VerifyTask, options: CallOptions): Promise<boolean> {
+    const first = 'sum' in inputs ? inputs.sum : Buffer.concat(inputs.map(([input]) => input as Uint8Array))
+    const partitions = first.length / 32
+    await this.#machine.work('verify', `${partitions}${'sum' in inputs ? ' prepared' : ''}`, options)
+    if (proof.length !== 192 * partitions) return false
+    return Array.from({ length: partitions }, (_, k) => k).every((k) =>
+      Buffer.from(first.subarray(32 * k, 32 * k + 32)).equals(proof.subarray(192 * k, 192 * k + 32)),
     )
   }
 
@@ -395,5 +416,5 @@ function aborted(signal: AbortSignal | undefined): Promise<never> {
 }
 
 function zeroes(): Record<Operation, number> {
-  return { start: 0, warm: 0, synthesize: 0, prove: 0, verify: 0, locate: 0, digest: 0, forget: 0 }
+  return { start: 0, warm: 0, synthesize: 0, prove: 0, prepare: 0, verify: 0, locate: 0, digest: 0, forget: 0 }
 }

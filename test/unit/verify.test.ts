@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { InvalidRequestError } from '../../src/errors.ts'
-import { verifyProofs } from '../../src/groth16/verify.ts'
+import { prepareInputs, verifyPrepared, verifyProofs } from '../../src/groth16/verify.ts'
 import { parseVerifyingKey } from '../../src/params/verifying-key.ts'
 import { fromHex, type ProofVector, proofVector, vectorFile, vectorJson } from '../support/vectors.ts'
 
@@ -40,6 +40,39 @@ describe('proofs of other provers', () => {
     vk.fill(0)
     for (const _ of [1, 2]) expect(verifyProofs(key, window3.publicInputs, proof)).toBe(true)
     expect(new Uint8Array(proof)).toEqual(window3.proof)
+  })
+})
+
+describe('inputs that were prepared', () => {
+  it.each(Object.entries(VECTORS))('of %s verify its proof, and no changed one', (_, { vk, proof, publicInputs }) => {
+    const key = prepare(vk)
+    const inputs = prepareInputs(key, publicInputs)
+    expect(verifyPrepared(key, inputs, proof)).toBe(true)
+    expect(verifyPrepared(key, inputs, flipBit(proof, 8 * 100 + 3))).toBe(false)
+    expect(verifyPrepared(key, inputs, proof.subarray(1))).toBe(false)
+  })
+
+  it('verify no proof of others', () => {
+    const [first, second] = window3.publicInputs as [Uint8Array[], Uint8Array[]]
+    const exchanged = prepareInputs(windowKey, [second, first])
+    expect(verifyPrepared(windowKey, exchanged, window3.proof)).toBe(false)
+    const [inputs] = window.publicInputs as [Uint8Array[]]
+    const changed = prepareInputs(windowKey, [[flipBit(inputs[0] as Uint8Array, 9), ...inputs.slice(1)]])
+    expect(verifyPrepared(windowKey, changed, window.proof)).toBe(false)
+  })
+
+  it('of several partitions have a random weight each, one partition the weight 1', () => {
+    const [a, b] = [prepareInputs(windowKey, window3.publicInputs), prepareInputs(windowKey, window3.publicInputs)]
+    expect(new Set([...a.weights, ...b.weights]).size).toBe(4)
+    expect(a.sum).not.toEqual(b.sum)
+    expect(prepareInputs(windowKey, window.publicInputs).weights).toEqual([1n])
+  })
+
+  it('are checked as those of a verification are', () => {
+    expect(() => prepareInputs(windowKey, [[]])).toThrow(
+      expect.objectContaining({ details: expect.objectContaining({ field: 'publicInputs[0]' }) }),
+    )
+    expect(() => prepareInputs(windowKey, [])).toThrow(InvalidRequestError)
   })
 })
 
