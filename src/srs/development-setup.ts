@@ -21,6 +21,9 @@ import {
 } from './files-in-the-making.ts'
 import type { SetupFunctions } from './setup-functions.ts'
 
+/** For so long a worker may stop by itself, before it is ended. */
+const STOP_MS = 150
+
 /** Options of {@link developmentSetup}. */
 export interface DevelopmentSetupOptions {
   /**
@@ -115,8 +118,14 @@ export async function setupWith(
       ? new ProcessLink<SetupFunctions>(file, name)
       : new WorkerLink<SetupFunctions>(file, name, undefined)
   let reported = 0
-  // The worker computes scalars for seconds without looking up; to end it is the fast way to stop.
-  const stop = (): void => void link.terminate()
+  // The worker computes scalars for seconds without looking up: then it is ended. Where it does look up it stops by
+  // itself, and closes its files and the thread that digests them, of which Node 20 would leave some open.
+  const stopping = new AbortController()
+  let ending: NodeJS.Timeout | undefined
+  const stop = (): void => {
+    stopping.abort()
+    ending ??= setTimeout(() => void link.terminate(), STOP_MS)
+  }
   let progressFailed: { readonly thrown: unknown } | undefined
   const progressFails = (thrown: unknown): void => {
     progressFailed ??= { thrown }
@@ -139,7 +148,7 @@ export async function setupWith(
       'setup',
       { circuitId, files, suffix, threads, relaxedSimd, device, allowSoftware, toxic },
       {
-        signal,
+        signal: stopping.signal,
         onProgress: (share) => {
           // The last share is told of when the files are there: not when they are written.
           reported = Math.max(reported, share)
@@ -162,6 +171,7 @@ export async function setupWith(
     })
   } finally {
     signal?.removeEventListener('abort', stop)
+    clearTimeout(ending)
     await link.terminate()
     await removeFiles(temporaryFiles(files, suffix))
   }

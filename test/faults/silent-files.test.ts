@@ -3,7 +3,7 @@
  * for. What can be told in time is told with the file's name, and no promise waits for the call.
  */
 import { closeSync, constants, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
-import { type FileHandle, readdir, readlink } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { WorkerDeviceClient } from '../../src/device/device-client.ts'
@@ -14,6 +14,7 @@ import { openVerifyingKey, SrsFile } from '../../src/params/srs-file.ts'
 import { answered, closeFile } from '../../src/params/waiting.ts'
 import { proverErrorOf } from '../support/expect-error.ts'
 import { delay } from '../support/fake-device.ts'
+import { openFiles } from '../support/open-files.ts'
 import { hasSilentFiles, letAnswer, makeSilent } from '../support/silent-file.ts'
 import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
 import { tinyCircuit } from '../support/tiny-circuit.ts'
@@ -33,7 +34,7 @@ afterEach(async () => {
   vi.unstubAllEnvs()
   // Calls that wait return, so that this process can end; what they opened is closed then.
   for (const pipe of pipes) letAnswer(pipe)
-  await vi.waitFor(async () => expect(await openHandles()).toEqual([]), { timeout: 5_000 })
+  await vi.waitFor(async () => expect(openHandles()).toEqual([]), { timeout: 5_000 })
   removeDirectory(directory)
 })
 
@@ -45,11 +46,7 @@ function silentFile(name: string): string {
 }
 
 /** Open handles of this process on files of the test's folder. */
-async function openHandles(): Promise<string[]> {
-  const names = existsSync('/proc/self/fd') ? await readdir('/proc/self/fd') : []
-  const targets = await Promise.all(names.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
-  return targets.filter((target) => target.startsWith(directory))
-}
+const openHandles = (): string[] => openFiles().filter((path) => path.startsWith(directory))
 
 const run = (signal: AbortSignal = new AbortController().signal): ReadRun => ({
   signal,
@@ -147,7 +144,7 @@ describe.runIf(hasSilentFiles)('a file that does not answer', () => {
     const writer = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK)
     await delay(50)
     closeSync(writer)
-    expect(await openHandles()).toEqual([])
+    expect(openHandles()).toEqual([])
   })
 
   test('that remembers digests is done without', async () => {

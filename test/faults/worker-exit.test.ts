@@ -1,6 +1,5 @@
 /** Workers that die: real threads behind `WorkerLink`, and fake devices behind the engine. */
 import { execFile } from 'node:child_process'
-import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
@@ -15,6 +14,7 @@ import { proverErrorOf } from '../support/expect-error.ts'
 import { delay, FakeMachine, recordEvents } from '../support/fake-device.ts'
 import type { FaultFunctions } from '../support/fault-worker.js'
 import { windowRequest, winningRequest } from '../support/fixtures.ts'
+import { openFiles, tellsOpenFiles } from '../support/open-files.ts'
 import { syntheticWindowRequest } from '../support/synthetic-post.ts'
 
 const open = (): WorkerLink<FaultFunctions> =>
@@ -163,7 +163,7 @@ describe('WorkerLink', () => {
     expect(stdout).toBe('given up, then it\ncame to its end')
   })
 
-  test.runIf(existsSync('/proc/self/fd'))('one that is ended while it loads leaves no module open', async () => {
+  test.runIf(tellsOpenFiles)('one that is ended while it loads leaves no module open', async () => {
     // One with a hundred of them.
     const file = workerFile('synthesis/synthesis-worker.js')
     for (let ms = 15; ms < 90; ms += 5) {
@@ -171,15 +171,7 @@ describe('WorkerLink', () => {
       await delay(ms)
       await link.terminate()
     }
-    const files = readdirSync('/proc/self/fd').map((fd) => {
-      try {
-        return readlinkSync(`/proc/self/fd/${fd}`)
-      } catch {
-        // The listing's own.
-        return ''
-      }
-    })
-    expect(files.filter((file) => file.endsWith('.js') || file.endsWith('.mjs'))).toEqual([])
+    expect(openFiles().filter((path) => path.endsWith('.js') || path.endsWith('.mjs'))).toEqual([])
   })
 
   test('a file that is not there', async () => {

@@ -11,6 +11,7 @@ import { statementOf } from '../../src/request/statement.ts'
 import { developmentSetup, setupWith } from '../../src/srs/development-setup.ts'
 import { verifyProof } from '../../src/verify-proof.ts'
 import { windowRequest } from '../support/fixtures.ts'
+import { openFiles, tellsOpenFiles } from '../support/open-files.ts'
 import { openParameters, sha256 } from '../support/parameters.ts'
 import { proveRequest } from '../support/prove.ts'
 import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
@@ -100,6 +101,26 @@ describe('developmentSetup', () => {
     if (at === 0) setTimeout(() => controller.abort(reason), 50)
     await expect(setup).rejects.toBe(reason)
     expect(readdirSync(place)).toEqual([])
+  })
+
+  it.runIf(tellsOpenFiles)('aborted while its threads start it leaves no file open', async () => {
+    const place = folder('abort-start')
+    const before = openFiles()
+    let met = 0
+    for (let nth = 0; nth < 5; nth++) {
+      const controller = new AbortController()
+      const looking = setInterval(() => {
+        // What digests the files as they are written is a thread that the set-up's own thread starts.
+        if (controller.signal.aborted || !openFiles().some((path) => path.includes('/srs/digest-'))) return
+        met++
+        controller.abort('enough')
+      }, 0)
+      const setup = developmentSetup('wpost-2k', { directory: place, signal: controller.signal })
+      await expect(setup).rejects.toBe('enough')
+      clearInterval(looking)
+    }
+    expect(met).toBe(5)
+    await expect.poll(() => openFiles().length).toBeLessThanOrEqual(before.length)
   })
 
   it('is done when it tells of 1: the files are there, and an abort is too late', async () => {

@@ -14,6 +14,7 @@ import type { ParametersLocation } from '../../src/params/parameters-location.ts
 import { developmentFileNames, publishedParameters } from '../../src/params/published.ts'
 import { openVerifyingKey, SrsFile } from '../../src/params/srs-file.ts'
 import { locateParameters } from '../../src/srs/locate-parameters.ts'
+import { openFiles as filesOpenNow } from '../support/open-files.ts'
 import { makeDevelopmentParameters } from '../support/parameters.ts'
 import { ReferenceDevice } from '../support/reference-device.ts'
 import { removeDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
@@ -71,13 +72,7 @@ const locate = (): Promise<ParametersLocation> => locateParameters(circuitId, { 
 const openFiles = async (): Promise<SrsFile> => SrsFile.open(await locate(), shape, idle)
 
 /** Open handles of this process on files of the test's folder. */
-const openHandles = async (): Promise<string[]> => {
-  const { readlink } = await import('node:fs/promises')
-  const links = await Promise.all(
-    (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
-  )
-  return links.filter((target) => target.startsWith(directory))
-}
+const openHandles = (): string[] => filesOpenNow().filter((path) => path.startsWith(directory))
 
 async function pointsOf(source: SrsFile, query: Query, first: number, count: number): Promise<Uint8Array> {
   const target = new Uint8Array(count * layout.queries[query].pointBytes)
@@ -90,7 +85,7 @@ const refuses = async (details: Record<string, unknown>, code = 'ERR_SRS_UNAVAIL
   const error = await openFiles().catch((caught: unknown) => caught)
   expect(error).toMatchObject({ code, details })
   // A failure leaves no open file and writes nothing but the memory of digests.
-  expect(await openHandles()).toEqual([])
+  expect(openHandles()).toEqual([])
   expect((await readdir(directory)).filter((name) => name !== 'cache').sort()).toEqual(
     before.filter((name) => name !== 'cache'),
   )
@@ -118,7 +113,7 @@ describe('parameters that are as they should be', () => {
     }
     await source.close()
     await source.close()
-    expect(await openHandles()).toEqual([])
+    expect(openHandles()).toEqual([])
   })
 
   it('the directory may be a URL, or come from the environment', async () => {
@@ -154,7 +149,7 @@ describe('parameters that are as they should be', () => {
     await expect(openVerifyingKey(await locate(), 133)).rejects.toMatchObject({
       details: { file: vkFile, expected: '133 public inputs', received: '2 public inputs' },
     })
-    expect(await openHandles()).toEqual([])
+    expect(openHandles()).toEqual([])
   })
 })
 
@@ -395,7 +390,7 @@ describe('digests', () => {
     const run = { signal: AbortSignal.abort(new Error('stop')), unit: () => {} }
     await expect(fileDigest(paramsFile, run)).rejects.toThrow('stop')
     await expect(SrsFile.open(await locate(), shape, run)).rejects.toThrow('stop')
-    expect(await openHandles()).toEqual([])
+    expect(openHandles()).toEqual([])
   })
 })
 
@@ -428,6 +423,6 @@ describe('making development parameters', () => {
       [dev.markerFile, dev.paramsFile, dev.vkFile].sort(),
     )
     expect(readFileSync(paramsFile).equals(original.params)).toBe(true)
-    expect(await openHandles()).toEqual([])
+    expect(openHandles()).toEqual([])
   })
 })

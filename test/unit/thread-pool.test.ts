@@ -1,9 +1,9 @@
 import { getEventListeners } from 'node:events'
-import { readdirSync, readlinkSync } from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ComputePool } from '../../src/cpu/thread-pool.ts'
 import { WorkerExitedError } from '../../src/errors.ts'
 import type { Run } from '../../src/groth16/proving-device.ts'
+import { openFiles } from '../support/open-files.ts'
 
 const TASKS = new URL('../support/fault-tasks.js', import.meta.url)
 const run = (signal: AbortSignal = new AbortController().signal, shares: number[] = []): Run => ({
@@ -170,15 +170,7 @@ describe('ComputePool', () => {
       skip: process.platform !== 'linux',
     }, async () => {
       await open(2)
-      const openModules = (): string[] =>
-        readdirSync('/proc/self/fd').flatMap((fd) => {
-          try {
-            const path = readlinkSync(`/proc/self/fd/${fd}`)
-            return path.endsWith('.js') ? [path] : []
-          } catch {
-            return []
-          }
-        })
+      const openModules = (): string[] => openFiles().filter((path) => path.endsWith('.js'))
       const before = openModules().length
       for (let ms = 0; ms < 60; ms += 3) {
         const stop = new AbortController()
