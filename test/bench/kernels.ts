@@ -1,6 +1,7 @@
 /**
  * Rates of the CPU device's kernels: nanoseconds per multiplication in Fq and Fr, and per point of a multiexp in G1 and
- * G2; and how long a proof of a 32 GiB WinningPoSt takes to be verified.
+ * G2; and how long proofs of 32 GiB sectors take to be verified: of a WinningPoSt, and of the 25,839 inputs of a
+ * WindowPoSt, whose sum is prepared while a device works.
  *
  *     npx tsx test/bench/kernels.ts [--log2 18] [--threads 1,2] [--backend fma,integer] [--groups g1,g2]
  *
@@ -20,8 +21,9 @@ import { ComputePool } from '../../src/cpu/thread-pool.ts'
 import { wasmArithmetic, wasmMultiexp } from '../../src/cpu/verify-arithmetic.ts'
 import { wasmFile } from '../../src/cpu/wasm-file.ts'
 import { pointsIn } from '../../src/groth16/read-points.ts'
-import { type VerifyOptions, verifyProofs } from '../../src/groth16/verify.ts'
+import { prepareInputs, verifyPrepared, verifyProofs } from '../../src/groth16/verify.ts'
 import { parseVerifyingKey } from '../../src/params/verifying-key.ts'
+import { largeVerification } from '../support/large-verification.ts'
 import { proofVector } from '../support/vectors.ts'
 
 const { values } = parseArgs({
@@ -127,20 +129,30 @@ function randomScalars(count: number): Uint8Array {
   return scalars
 }
 
-/** Milliseconds of CPU time, the first time of this thread and the least; with kernels, then with bigints. */
+/** Milliseconds of CPU time, the first time and the least. */
 function verification(): Record<string, readonly [first: number, least: number]> {
   const { vk, proof, publicInputs } = proofVector('32GiB', 'winning', 'winning-32GiB')
   const key = parseVerifyingKey(vk, { file: 'winning-32GiB.vk' })
-  const times = (options: VerifyOptions): readonly [number, number] => {
+  const times = (work: () => boolean): readonly [number, number] => {
     const all = Array.from({ length: 20 }, () => {
       const before = process.cpuUsage()
-      if (!verifyProofs(key, publicInputs, proof, options)) throw new Error('The proof of the vectors does not verify.')
+      if (!work()) throw new Error('A proof that holds does not verify.')
       const { user, system } = process.cpuUsage(before)
       return Number(((user + system) / 1000).toFixed(1))
     })
     return [all[0] as number, Math.min(...all)]
   }
-  return { kernels: times(wasmArithmetic), bigints: times({ multiexp: wasmMultiexp }) }
+  const winning = {
+    kernels: times(() => verifyProofs(key, publicInputs, proof, wasmArithmetic)),
+    bigints: times(() => verifyProofs(key, publicInputs, proof, { multiexp: wasmMultiexp })),
+  }
+  const large = largeVerification(25_840)
+  const prepared = prepareInputs(large.key, [large.publicInputs], wasmArithmetic)
+  return {
+    ...winning,
+    window: times(() => verifyProofs(large.key, [large.publicInputs], large.proof, wasmArithmetic)),
+    windowPrepared: times(() => verifyPrepared(large.key, prepared, large.proof, wasmArithmetic)),
+  }
 }
 
 const report: Record<string, unknown> = { node: process.version, verificationMs: verification() }
