@@ -206,11 +206,16 @@ export class EngineParts {
 
   /**
    * As `circuits.preload`, and again if a device dies of it: with those that serve then.
+   * @throws {GpuUnavailableError} no device is left to load it onto
    * @throws what the last try failed with; `run.signal.reason`
    */
   preload(circuitId: CircuitId, admitKept: (() => void) | undefined, run: ReadRun): Promise<ParametersLocation> {
+    const { placement } = this.circuits
     const load = async (): Promise<ParametersLocation> => {
-      await this.#pool?.untilServing(run.signal)
+      placement.require(circuitId)
+      const { role } = placement.of(circuitId)
+      // What the stand-in does it loads with each partition.
+      if (role === 'device') await this.#pool?.untilServing(placement.deviceTerms(circuitId, role), run.signal)
       return await this.circuits.preload(circuitId, admitKept, run)
     }
     return retried(load, run.signal, (attempt, err) => {

@@ -156,8 +156,8 @@ export class Engine implements AsyncDisposable {
    * @throws {UnsupportedProofError}, {BudgetExceededError} it can't be proved by this version or on this machine
    * @throws {QueueFullError} the inputs of jobs in hand leave it no room for now
    * @throws {SrsUnavailableError}, {DevelopmentParametersError} its parameters
-   * @throws {WorkerExitedError} and the errors of devices: they failed each of three tries; call it again once one is
-   * ready
+   * @throws {GpuUnavailableError} no device is left for it; call it again once one is ready
+   * @throws {WorkerExitedError} and the errors of devices: they failed each of three tries
    * @throws {EngineClosedError}, or `signal.reason` at most 250 ms after the signal aborts
    */
   async preload(circuitId: CircuitId, options: AbortOptions = {}): Promise<void> {

@@ -52,7 +52,7 @@ export class GpuPool {
   readonly #standIn: StandInSlot | undefined
   readonly #observer: PoolObserver
   readonly #waiters: Waiter[] = []
-  /** Who waits until a device serves, or none is left. */
+  /** Told when a device begins or ceases to serve. */
   readonly #watchers = new Set<() => void>()
   readonly #closing = new AbortController()
   #closed: Promise<void> | undefined
@@ -193,21 +193,26 @@ export class GpuPool {
   }
 
   /**
-   * Waits until a device serves, or none is left that would before long.
+   * Waits until a device serves that reaches a circuit's domain.
+   * @throws {GpuUnavailableError} none is left that would before long
    * @throws `signal.reason`
    */
-  async untilServing(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted()
-    if (!this.#mayServe) return
-    let settle: () => void = () => {}
-    const changed = new Promise<void>((resolve) => {
-      settle = resolve
-    })
-    this.#watchers.add(settle)
-    try {
-      await orAborted(changed, signal)
-    } finally {
-      this.#watchers.delete(settle)
+  async untilServing(circuit: Pick<ClaimKind, 'log2Domain'>, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      signal.throwIfAborted()
+      const able = this.#of('device').filter((device) => device.left && device.reaches(circuit))
+      if (able.some(({ serving }) => serving)) return
+      if (able.length === 0 || this.#closing.signal.aborted) throw this.noDevice('device')
+      let tell: () => void = () => {}
+      const changed = new Promise<void>((resolve) => {
+        tell = resolve
+      })
+      this.#watchers.add(tell)
+      try {
+        await orAborted(changed, signal)
+      } finally {
+        this.#watchers.delete(tell)
+      }
     }
   }
 
@@ -231,7 +236,7 @@ export class GpuPool {
     this.#closing.abort()
     const gone = new GpuUnavailableError('the devices are closed')
     for (const waiter of this.#waiters.splice(0)) waiter.reject(gone)
-    for (const settle of this.#watchers) settle()
+    for (const tell of this.#watchers) tell()
     const opened = await Promise.all(this.#devices.map((device) => device.close()))
     for (const [ordinal, was] of opened.entries()) if (was) this.#observer.deviceChanged(ordinal, 'closed')
   }
@@ -255,14 +260,9 @@ export class GpuPool {
     return this.#of(role).some(({ left }) => left)
   }
 
-  /** No device serves, but one will. */
-  get #mayServe(): boolean {
-    return this.hasDevices && !this.#of('device').some(({ serving }) => serving)
-  }
-
   #changed(device: PooledDevice, state: 'ready' | 'lost' | 'excluded' | 'quarantined', reason?: string): void {
     this.#observer.deviceChanged(device.ordinal, state, reason)
-    if (!this.#mayServe) for (const settle of this.#watchers) settle()
+    for (const tell of this.#watchers) tell()
     if (state === 'ready') {
       this.#observer.deviceStarted(device.client as DeviceClient, device.row.generation > 1)
       this.#handOut()

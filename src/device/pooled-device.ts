@@ -180,7 +180,7 @@ export class PooledDevice {
   }
 
   /** Whether the circuit's domain is one that the device reaches; of one that was never started nobody knows. */
-  reaches({ log2Domain }: ClaimKind): boolean {
+  reaches({ log2Domain }: Pick<ClaimKind, 'log2Domain'>): boolean {
     return this.#info === undefined || this.#info.maxLog2Domain >= log2Domain
   }
 

@@ -137,6 +137,30 @@ describe('parameters that do not load', () => {
     await outcome(engine.close())
   })
 
+  test.each(['wpost-2k', 'winning-2k'] as const)(
+    'that die and do not start again fail a preload of %s: it would load onto nothing',
+    async (id) => {
+      const error = new Error('no driver any more')
+      const machine = new FakeMachine().fail('warm', 1, { kind: 'die' }).fail('start', 2, { kind: 'throw', error })
+      const engine = await value(machine.engine())
+      expect(await outcome(engine.preload(id))).toMatchObject({ reason: { code: 'ERR_GPU_UNAVAILABLE', cause: error } })
+      expect(engine.status().gpus).toMatchObject([{ state: 'quarantined' }])
+      expect(engine.status().memory.usedBytes).toBe(0)
+      await outcome(engine.close())
+    },
+  )
+
+  test('that alone reach a circuit are waited for by its preload, whatever else serves', async () => {
+    const machine = new FakeMachine({ domains: [10, 24] })
+    machine.fail('warm', 1, { kind: 'die' }).fail('start', 3, { kind: 'deaf', ms: 100 })
+    const engine = await value(machine.engine())
+    await until(() => machine.clients.length === 2)
+    expect((await outcome(engine.preload('wpost-2k'))).status).toBe('fulfilled')
+    expect(machine.log.filter((entry) => entry.startsWith('warm'))).toHaveLength(2)
+    expect(engine.status().gpus).toMatchObject([{ generation: 1 }, { generation: 2 }])
+    await outcome(engine.close())
+  })
+
   test('that start anew are waited for by a preload', async () => {
     const machine = new FakeMachine().fail('warm', 1, { kind: 'die' }).fail('start', 2, { kind: 'deaf', ms: 200 })
     const engine = await value(machine.engine())
