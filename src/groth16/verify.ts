@@ -76,10 +76,15 @@ export function verifyProofs(
 ): boolean {
   checkAll(key, publicInputs)
   const proofs = decodeProofs(proof, publicInputs.length)
-  return proofs !== undefined && hold(key, prepare(key, publicInputs, options), proofs, options)
+  if (proofs === undefined) return false
+  const { weights, sum } = prepare(key, publicInputs, options)
+  return hold(key, weights, decodeSumG1(sum), proofs, options)
 }
 
-/** As {@link verifyProofs}, for inputs that {@link prepareInputs} prepared with the same key. */
+/**
+ * As {@link verifyProofs}, for inputs that {@link prepareInputs} prepared with the same key. False also where these were
+ * damaged since: then nothing is known of the proofs.
+ */
 export function verifyPrepared(
   key: VerifyingKey,
   inputs: PreparedInputs,
@@ -87,16 +92,17 @@ export function verifyPrepared(
   options: Pick<VerifyOptions, 'pairings'> = {},
 ): boolean {
   const proofs = decodeProofs(proof, inputs.weights.length)
-  return proofs !== undefined && hold(key, inputs, proofs, options)
+  const sum = decoded(() => decodeSumG1(inputs.sum))
+  return proofs !== undefined && sum !== undefined && hold(key, inputs.weights, sum, proofs, options)
 }
 
 function hold(
   key: VerifyingKey,
-  { weights, sum }: PreparedInputs,
+  weights: readonly bigint[],
+  x: G1Point,
   proofs: readonly Proof[],
   { pairings = bigintPairings }: Pick<VerifyOptions, 'pairings'>,
 ): boolean {
-  const x = decodeSumG1(sum)
   let c = G1.ZERO
   const terms: [G1Point, G2Point][] = proofs.map(({ a, b, c: cj }, j) => {
     const weight = weights[j] as bigint
@@ -113,8 +119,15 @@ function hold(
 /** @returns nothing if the bytes are no proofs */
 function decodeProofs(bytes: Uint8Array, count: number): Proof[] | undefined {
   if (bytes.length !== PROOF_BYTES * count) return undefined
+  return decoded(() =>
+    Array.from({ length: count }, (_, j) => decodeProof(bytes.subarray(j * PROOF_BYTES, (j + 1) * PROOF_BYTES))),
+  )
+}
+
+/** @returns nothing if the bytes are no points */
+function decoded<T>(decode: () => T): T | undefined {
   try {
-    return Array.from({ length: count }, (_, j) => decodeProof(bytes.subarray(j * PROOF_BYTES, (j + 1) * PROOF_BYTES)))
+    return decode()
   } catch (error) {
     if (error instanceof PointEncodingError) return undefined
     throw error

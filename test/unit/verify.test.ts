@@ -61,6 +61,14 @@ describe('inputs that were prepared', () => {
     expect(verifyPrepared(windowKey, changed, window.proof)).toBe(false)
   })
 
+  it('verify nothing once they are damaged: whoever holds them is to verify without', () => {
+    const inputs = prepareInputs(windowKey, window3.publicInputs)
+    // Off the curve; and another point of it.
+    for (const sum of [flipBit(inputs.sum, 8 * 60), windowKey.ic.slice(0, 96)]) {
+      expect(verifyPrepared(windowKey, { ...inputs, sum }, window3.proof)).toBe(false)
+    }
+  })
+
   it('of several partitions have a random weight each, one partition the weight 1', () => {
     const [a, b] = [prepareInputs(windowKey, window3.publicInputs), prepareInputs(windowKey, window3.publicInputs)]
     expect(new Set([...a.weights, ...b.weights]).size).toBe(4)
