@@ -123,8 +123,9 @@ export async function setupWith(
   const stopping = new AbortController()
   let ending: NodeJS.Timeout | undefined
   const stop = (): void => {
+    if (stopping.signal.aborted) return
     stopping.abort()
-    ending ??= setTimeout(() => void link.terminate(), STOP_MS)
+    ending = setTimeout(() => void link.terminate(), STOP_MS)
   }
   let progressFailed: { readonly thrown: unknown } | undefined
   const progressFails = (thrown: unknown): void => {
@@ -171,6 +172,8 @@ export async function setupWith(
     })
   } finally {
     signal?.removeEventListener('abort', stop)
+    // An onProgress that fails from here on has nothing left to stop.
+    stopping.abort()
     clearTimeout(ending)
     await link.terminate()
     await removeFiles(temporaryFiles(files, suffix))
