@@ -21,6 +21,7 @@ export interface ProofTimings {
   readonly synthesisMs: number
   /** On a device, summed over the partitions. */
   readonly gpuMs: number
+  /** Of all partitions, once they are proved; what needs no proof was made while devices worked. */
   readonly verifyMs: number
   /** From `prove()` to the result. */
   readonly totalMs: number
