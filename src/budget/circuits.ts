@@ -38,6 +38,8 @@ export class Circuits {
   /** Preloads that are about to keep a circuit. */
   readonly #keeping: CircuitId[] = []
   readonly #points = new Map<CircuitId, PointResidency>()
+  /** Devices that have loaded a circuit since it was loaded first; one that dies and comes again is another. */
+  readonly #loadedOnto = new Map<CircuitId, WeakSet<DeviceClient>>()
   /** Of set-ups whose points devices make: for these, and nobody who only has to know where parameters are. */
   readonly #secrets = new Map<CircuitId, ToxicWaste>()
 
@@ -130,7 +132,17 @@ export class Circuits {
       hopeless: () => this.placement.refusal(circuitId),
       onGrant: (granted) => resident.settle(granted),
     })
+    const wasWarm = this.isWarm(circuitId)
     const lease = await this.#store.acquire(circuitId, run)
+    if (wasWarm && admitKept === undefined) {
+      // A device that died and came again since has only what is kept.
+      try {
+        await this.#loadOntoDevices(circuitId, lease.resource.location, run)
+      } finally {
+        lease.release()
+      }
+      return lease.resource.location
+    }
     this.#keeping.push(circuitId)
     const settled = (): unknown => this.#keeping.splice(this.#keeping.indexOf(circuitId), 1)
     try {
@@ -243,28 +255,39 @@ export class Circuits {
   async #load(circuitId: CircuitId, run: ReadRun): Promise<LoadedCircuit> {
     const location = await this.#locate(circuitId)
     const { residentBytes } = this.placement.require(circuitId)
-    const circuit = this.deviceCircuit(circuitId, location)
     const release = async (): Promise<void> => {
       this.#points.delete(circuitId)
+      this.#loadedOnto.delete(circuitId)
       // A device that died meanwhile holds nothing any more.
       await Promise.allSettled(this.#options.clients().map((client) => client.forget(circuitId)))
     }
-    const clients = this.#options.clients().filter((client) => reaches(client, circuitId))
+    this.#loadedOnto.delete(circuitId)
     try {
-      await loadOntoAll(clients, run, (client, own) => this.#warm(client, circuit, own))
+      await this.#loadOntoDevices(circuitId, location, run)
     } catch (error) {
       await release()
       throw error
     }
-    for (const late of this.#options.clients()) {
-      if (!clients.includes(late) && reaches(late, circuitId)) void this.#warm(late, circuit, ALONG).catch(() => {})
-    }
     return { location, bytes: residentBytes, development: location.development, release }
+  }
+
+  /** Loads a circuit onto the devices that lack it, and without waiting onto those that come meanwhile. */
+  async #loadOntoDevices(circuitId: CircuitId, location: ParametersLocation, run: ReadRun): Promise<void> {
+    const circuit = this.deviceCircuit(circuitId, location)
+    const lacks = (client: DeviceClient): boolean =>
+      reaches(client, circuitId) && this.#loadedOnto.get(circuitId)?.has(client) !== true
+    const clients = this.#options.clients().filter(lacks)
+    await loadOntoAll(clients, run, (client, own) => this.#warm(client, circuit, own))
+    for (const late of this.#options.clients()) {
+      if (lacks(late)) void this.#warm(late, circuit, ALONG).catch(() => {})
+    }
   }
 
   async #warm(client: DeviceClient, circuit: DeviceCircuit, run: ReadRun): Promise<void> {
     const points = await loadOnto(client, circuit, run, this.#options)
     if (points !== undefined) this.#points.set(circuit.circuitId, points)
+    const loadedOnto = this.#loadedOnto.get(circuit.circuitId) ?? new WeakSet()
+    this.#loadedOnto.set(circuit.circuitId, loadedOnto.add(client))
   }
 }
 

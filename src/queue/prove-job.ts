@@ -2,7 +2,8 @@
 import type { PartitionInput } from '../synthesis/partition-input.ts'
 import type { Job } from './job.ts'
 import { forgetUnavailable, type PartitionSteps } from './partition-steps.ts'
-import { type OnTaken, type ProvedPartition, provePartition } from './prove-partition.ts'
+import { type ProvedPartition, provePartition } from './prove-partition.ts'
+import type { OnTaken } from './try-on-device.ts'
 
 /**
  * Proves partitions; if one fails for good, the others are stopped.

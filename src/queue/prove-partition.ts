@@ -12,8 +12,6 @@ import type { Partition } from './job.ts'
 import { attempts, isPassing, MAX_ATTEMPTS, PASSING, type PartitionSteps, typed } from './partition-steps.ts'
 import { type DeviceTry, type DeviceWork, type OnTaken, type Room, tryOnDevice } from './try-on-device.ts'
 
-export type { OnTaken }
-
 export interface ProvedPartition {
   /** 192 bytes, not verified yet. */
   readonly proof: Uint8Array

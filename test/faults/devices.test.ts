@@ -128,6 +128,20 @@ describe('parameters that do not load', () => {
     },
   )
 
+  test('that died since a preload have the circuit again after another', async () => {
+    const machine = new FakeMachine({ devices: 2 })
+    const engine = await value(machine.engine())
+    expect((await outcome(engine.preload('wpost-2k'))).status).toBe('fulfilled')
+    machine.clients[0]?.die('a driver fell')
+    await until(() => machine.clients.length === 3)
+    machine.log.length = 0
+    expect((await outcome(engine.preload('wpost-2k'))).status).toBe('fulfilled')
+    // The other device has it.
+    expect(machine.log).toEqual(['warm wpost-2k'])
+    await outcome(engine.close())
+    expect(engine.status().memory.usedBytes).toBe(0)
+  })
+
   test('that die of each try fail the preload, and leave nothing reserved', async () => {
     const machine = new FakeMachine()
     for (let nth = 1; nth <= 3; nth++) machine.fail('warm', nth, { kind: 'die' })
