@@ -35,6 +35,9 @@ export interface VerifyOptions {
   readonly pairings?: PairingCheck | undefined
 }
 
+/** Of several proofs: one list a partition, ONE left out, 32 bytes little-endian each. */
+export type PublicInputs = readonly (readonly Uint8Array[])[]
+
 /**
  * The public inputs of several proofs, as their verification needs them (arkworks' `prepare_inputs`). Whoever makes the
  * proofs must not know the weights.
@@ -48,12 +51,11 @@ export interface PreparedInputs {
 
 /**
  * What can be computed of a verification before the proofs are there.
- * @param publicInputs one list a partition, ONE left out, 32 bytes little-endian each
  * @throws {InvalidRequestError} the public inputs are too few or too many for the key, or not canonical
  */
 export function prepareInputs(
   key: VerifyingKey,
-  publicInputs: readonly (readonly Uint8Array[])[],
+  publicInputs: PublicInputs,
   options: Pick<VerifyOptions, 'multiexp'> = {},
 ): PreparedInputs {
   checkAll(key, publicInputs)
@@ -63,14 +65,13 @@ export function prepareInputs(
 /**
  * Whether the proofs of all partitions hold.
  *
- * @param publicInputs one list a partition, ONE left out, 32 bytes little-endian each
  * @param proof 192 bytes a partition, in the same order. Bytes that are no proof (wrong length, off the curve, outside
  *   the subgroup, infinity) give false
  * @throws {InvalidRequestError} the public inputs are too few or too many for the key, or not canonical
  */
 export function verifyProofs(
   key: VerifyingKey,
-  publicInputs: readonly (readonly Uint8Array[])[],
+  publicInputs: PublicInputs,
   proof: Uint8Array,
   options: VerifyOptions = {},
 ): boolean {
@@ -82,8 +83,8 @@ export function verifyProofs(
 }
 
 /**
- * As {@link verifyProofs}, for inputs that {@link prepareInputs} prepared with the same key. False also where these were
- * damaged since: then nothing is known of the proofs.
+ * As {@link verifyProofs}, for inputs that {@link prepareInputs} prepared with the same key. False also where these
+ * were damaged since: then nothing is known of the proofs.
  */
 export function verifyPrepared(
   key: VerifyingKey,
@@ -136,7 +137,7 @@ function decoded<T>(decode: () => T): T | undefined {
 
 function prepare(
   key: VerifyingKey,
-  publicInputs: readonly (readonly Uint8Array[])[],
+  publicInputs: PublicInputs,
   { multiexp = bigintMultiexp }: Pick<VerifyOptions, 'multiexp'>,
 ): PreparedInputs {
   const weights = publicInputs.map(() => (publicInputs.length === 1 ? 1n : randomWeight()))
@@ -154,11 +155,7 @@ function randomWeight(): bigint {
 }
 
 /** Scalars for the points of ic: Σ zⱼ for ONE, then Σ zⱼ·xⱼᵢ, 32 bytes little-endian each. */
-function weightedInputs(
-  publicInputs: readonly (readonly Uint8Array[])[],
-  weights: readonly bigint[],
-  count: number,
-): Uint8Array {
+function weightedInputs(publicInputs: PublicInputs, weights: readonly bigint[], count: number): Uint8Array {
   const scalars = new Uint8Array(count * FR_BYTES)
   writeBytesLE(sumOf(weights), scalars.subarray(0, FR_BYTES))
   for (let i = 1; i < count; i++) {
@@ -176,7 +173,7 @@ function weightedInputs(
   return scalars
 }
 
-function checkAll(key: VerifyingKey, publicInputs: readonly (readonly Uint8Array[])[]): void {
+function checkAll(key: VerifyingKey, publicInputs: PublicInputs): void {
   if (publicInputs.length === 0) {
     throw new InvalidRequestError('publicInputs: no partition', {
       details: { field: 'publicInputs', expected: 'at least 1 partition', received: '0 partitions' },

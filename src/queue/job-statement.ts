@@ -3,14 +3,10 @@
  * devices work, so that what is left to verify takes some milliseconds. For the 25,839 inputs of a WindowPoSt of 32 GiB
  * sectors it would be 0.2 s, and twice that the first time.
  */
-import type { PreparedInputs } from '../groth16/verify.ts'
+import type { PreparedInputs, PublicInputs } from '../groth16/verify.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
-import type { InputsTask } from '../synthesis/verify-functions.ts'
-import type { Job } from './job.ts'
-import type { PartitionSteps } from './partition-steps.ts'
-
-/** One list a partition. */
-export type PublicInputs = InputsTask['publicInputs']
+import type { Job, Partition } from './job.ts'
+import { type PartitionSteps, verifying } from './partition-steps.ts'
 
 /** Made once a job, as soon as somebody asks. */
 export class JobStatement implements AsyncDisposable {
@@ -54,18 +50,8 @@ export class JobStatement implements AsyncDisposable {
   }
 
   async #prepare(location: ParametersLocation): Promise<PreparedInputs> {
-    const { rank, signal, partitions } = this.#job
     const publicInputs = await this.publicInputs()
-    return await this.#steps.synthesizer.prepareInputs(
-      { location, publicInputs },
-      {
-        priority: rank,
-        signal,
-        onStall: (silentMs) => {
-          const [first] = partitions
-          if (first !== undefined) this.#steps.stalled(first, 'verification', silentMs)
-        },
-      },
-    )
+    const [first] = this.#job.partitions as readonly [Partition]
+    return await this.#steps.synthesizer.prepareInputs({ location, publicInputs }, verifying(this.#steps, first))
   }
 }

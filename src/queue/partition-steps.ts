@@ -3,7 +3,7 @@ import type { Circuits } from '../budget/circuits.ts'
 import type { GpuPool } from '../device/gpu-pool.ts'
 import { asProverError, ProverError, type ProverErrorCode } from '../errors.ts'
 import type { Diagnosis, StallPhase } from '../events.ts'
-import type { Synthesizer } from '../synthesis/synthesis-pool.ts'
+import type { SynthesisCallOptions, Synthesizer } from '../synthesis/synthesis-pool.ts'
 import type { Job, Partition } from './job.ts'
 import type { SynthesisScheduler } from './synthesis-scheduler.ts'
 
@@ -72,6 +72,12 @@ export function attempts<T>(
   signal: AbortSignal = partition.job.signal,
 ): Promise<T> {
   return retried(step, signal, (attempt, error) => steps.retry(partition, attempt, error))
+}
+
+/** How a verification, or a part of it, is called; a thread that hangs is told of as one of this partition. */
+export function verifying(steps: PartitionSteps, partition: Partition): SynthesisCallOptions {
+  const { rank, signal } = partition.job
+  return { priority: rank, signal, onStall: (silentMs) => steps.stalled(partition, 'verification', silentMs) }
 }
 
 /** Whether a fault may be gone at the next try. */

@@ -11,7 +11,7 @@ import type { PreparedInputs } from '../groth16/verify.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
 import type { Job, Partition } from './job.ts'
 import type { JobStatement } from './job-statement.ts'
-import { attempts, forgetUnavailable, type PartitionSteps } from './partition-steps.ts'
+import { attempts, forgetUnavailable, type PartitionSteps, verifying } from './partition-steps.ts'
 import type { ProvedPartition } from './prove-partition.ts'
 
 /** A second proof of a partition that does not hold is no passing fault. */
@@ -130,11 +130,7 @@ async function findInvalid(
           inputs: prepared ?? which.map(({ index }) => publicInputs[index] as readonly Uint8Array[]),
           proof: concatenate(which.map(({ index }) => proved[index] as ProvedPartition)),
         },
-        {
-          priority: job.rank,
-          signal: job.signal,
-          onStall: (silentMs) => steps.stalled(which[0] as Partition, 'verification', silentMs),
-        },
+        verifying(steps, which[0] as Partition),
       ),
     )
   const prepared = await statement.prepared(location)

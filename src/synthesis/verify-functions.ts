@@ -6,7 +6,13 @@ import { G1, G2 } from '../curve/points.ts'
 import { frToBytes } from '../field/fr.ts'
 import { encodeProof } from '../groth16/proof.ts'
 import type { Run } from '../groth16/proving-device.ts'
-import { type PreparedInputs, prepareInputs, verifyPrepared, verifyProofs } from '../groth16/verify.ts'
+import {
+  type PreparedInputs,
+  type PublicInputs,
+  prepareInputs,
+  verifyPrepared,
+  verifyProofs,
+} from '../groth16/verify.ts'
 import { freshDigest } from '../params/digest.ts'
 import type { ParametersLocation } from '../params/parameters-location.ts'
 import { openVerifyingKey } from '../params/srs-file.ts'
@@ -15,14 +21,13 @@ import type { VerifyingKey } from '../params/verifying-key.ts'
 /** What proofs have to state. */
 export interface InputsTask {
   readonly location: ParametersLocation
-  /** One list a partition, ONE left out, 32 bytes little-endian each. */
-  readonly publicInputs: readonly (readonly Uint8Array[])[]
+  readonly publicInputs: PublicInputs
 }
 
 /** A finished proof and what it has to state, prepared or not. */
 export interface VerifyTask {
   readonly location: ParametersLocation
-  readonly inputs: InputsTask['publicInputs'] | PreparedInputs
+  readonly inputs: PublicInputs | PreparedInputs
   /** 192 bytes a partition. */
   readonly proof: Uint8Array
 }
