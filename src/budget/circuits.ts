@@ -257,7 +257,6 @@ export class Circuits {
     const { residentBytes } = this.placement.require(circuitId)
     const release = async (): Promise<void> => {
       this.#points.delete(circuitId)
-      this.#loadedOnto.delete(circuitId)
       // A device that died meanwhile holds nothing any more.
       await Promise.allSettled(this.#options.clients().map((client) => client.forget(circuitId)))
     }
