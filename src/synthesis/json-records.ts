@@ -55,7 +55,7 @@ export class JsonRecordReader {
         this.#expect(COLON, 'a colon')
         steps[steps.length - 1] = key
         if (!Object.hasOwn(fields, key)) {
-          this.skip()
+          this.skipValue()
           continue
         }
         if (seen.has(key)) throw this.#fault(this.path, 'a key that came before', 'each key once', key)
@@ -81,7 +81,7 @@ export class JsonRecordReader {
       const key = this.string()
       this.#expect(COLON, 'a colon')
       if (names.includes(key)) return key
-      this.skip()
+      this.skipValue()
     } while (this.#accept(COMMA))
     return undefined
   }
@@ -171,7 +171,7 @@ export class JsonRecordReader {
         if (fields[index]?.name !== key) index = fields.findIndex(({ name }) => name === key)
         const field = fields[index]
         if (field === undefined) {
-          this.skip()
+          this.skipValue()
           continue
         }
         if ((seen >>> index) & 1) throw this.#fault(this.path, 'a key that came before', 'each key once', key)
@@ -279,7 +279,7 @@ export class JsonRecordReader {
   }
 
   /** Skips a value of any kind. Of what is between brackets only strings and nesting are looked at. */
-  skip(): void {
+  skipValue(): void {
     this.#skipSpace()
     const bytes = this.#bytes
     let depth = 0

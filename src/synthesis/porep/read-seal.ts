@@ -158,7 +158,7 @@ function readJson(
       if (name !== rules.name) throw fault(reader.path, 'another proof than the request asks for', rules.name, name)
     },
     vanilla_proofs: () => {
-      if (proofs === undefined) return reader.skip()
+      if (proofs === undefined) return reader.skipValue()
       // The key is the size's first proof, whatever the version is.
       reader.onlyKey((/^.*?V1/.exec(rules.name) as RegExpExecArray)[0], () =>
         reader.array(geometry.partitions, (k) =>
