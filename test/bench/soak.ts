@@ -10,13 +10,13 @@
  * Ends with code 1 if something is left: reserved bytes, open devices, timers, threads, files, or memory that grows
  * from round to round.
  */
-import { existsSync, readdirSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { Engine } from '../../src/engine.ts'
 import { GpuDeviceLostError, WorkerExitedError } from '../../src/errors.ts'
 import { collect } from '../support/collect.ts'
 import { FakeMachine, type Fault } from '../support/fake-device.ts'
 import { windowRequest, winningRequest } from '../support/fixtures.ts'
+import { openFiles } from '../support/open-files.ts'
 import { measureEvents, measureQueue } from '../support/queue-load.ts'
 import { syntheticWindowRequest } from '../support/synthetic-post.ts'
 
@@ -85,7 +85,7 @@ async function round(jobs: number): Promise<number> {
 
 /** Of this process: open files and the like, and what keeps its loop alive. */
 function held(): { readonly files: number; readonly resources: number } {
-  const files = existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : 0
+  const files = openFiles().length
   const resources = process.getActiveResourcesInfo().filter((name) => /Timeout|Worker|MessagePort/.test(name)).length
   return { files, resources }
 }

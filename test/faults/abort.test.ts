@@ -8,6 +8,7 @@ import { proverErrorOf } from '../support/expect-error.ts'
 import { delay, FakeMachine, type Operation, recordEvents } from '../support/fake-device.ts'
 import { windowRequest, winningRequest } from '../support/fixtures.ts'
 import { syntheticWindowRequest } from '../support/synthetic-post.ts'
+import { warningsOf } from '../support/warnings.ts'
 
 const PHASES: readonly Operation[] = ['locate', 'warm', 'synthesize', 'prove', 'prepare', 'verify']
 
@@ -162,14 +163,10 @@ test('a signal with a limit of listeners of its own stops a job as any other; 0 
 })
 
 test('a dozen devices start without a warning of listeners', async () => {
-  const warnings: string[] = []
-  const warned = ({ message }: Error): unknown => warnings.push(message)
-  process.on('warning', warned)
-  const machine = new FakeMachine({ devices: 12 })
-  const engine = await machine.engine()
-  await engine.close()
-  await delay(1)
-  process.off('warning', warned)
+  const warnings = await warningsOf(async () => {
+    const engine = await new FakeMachine({ devices: 12 }).engine()
+    await engine.close()
+  })
   expect(warnings).toEqual([])
 })
 

@@ -16,6 +16,7 @@ import type { FaultFunctions } from '../support/fault-worker.js'
 import { windowRequest, winningRequest } from '../support/fixtures.ts'
 import { openFiles, tellsOpenFiles } from '../support/open-files.ts'
 import { syntheticWindowRequest } from '../support/synthetic-post.ts'
+import { warningsOf } from '../support/warnings.ts'
 
 const open = (): WorkerLink<FaultFunctions> =>
   new WorkerLink<FaultFunctions>(new URL('../support/fault-worker.js', import.meta.url), 'fault', { from: 'the test' })
@@ -89,20 +90,18 @@ describe('WorkerLink', () => {
   )
 
   test('one signal stops a dozen calls, without a warning of listeners', async () => {
-    const warnings: string[] = []
-    const warned = ({ message }: Error): unknown => warnings.push(message)
-    process.on('warning', warned)
-    const link = open()
-    const abort = new AbortController()
-    const calls = Array.from({ length: 12 }, () =>
-      link.call('count', { units: 1000, unitMs: 5 }, { signal: abort.signal }),
-    )
-    const settled = Promise.allSettled(calls)
-    await delay(20)
-    abort.abort('enough')
-    expect(await settled).toEqual(calls.map(() => ({ status: 'rejected', reason: 'enough' })))
-    await link.terminate()
-    process.off('warning', warned)
+    const warnings = await warningsOf(async () => {
+      const link = open()
+      const abort = new AbortController()
+      const calls = Array.from({ length: 12 }, () =>
+        link.call('count', { units: 1000, unitMs: 5 }, { signal: abort.signal }),
+      )
+      const settled = Promise.allSettled(calls)
+      await delay(20)
+      abort.abort('enough')
+      expect(await settled).toEqual(calls.map(() => ({ status: 'rejected', reason: 'enough' })))
+      await link.terminate()
+    })
     expect(warnings).toEqual([])
   })
 

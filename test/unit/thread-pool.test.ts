@@ -4,6 +4,7 @@ import { ComputePool } from '../../src/cpu/thread-pool.ts'
 import { WorkerExitedError } from '../../src/errors.ts'
 import type { Run } from '../../src/groth16/proving-device.ts'
 import { openFiles } from '../support/open-files.ts'
+import { warningsOf } from '../support/warnings.ts'
 
 const TASKS = new URL('../support/fault-tasks.js', import.meta.url)
 const run = (signal: AbortSignal = new AbortController().signal, shares: number[] = []): Run => ({
@@ -101,20 +102,18 @@ describe('ComputePool', () => {
     await open(1)
     const controller = new AbortController()
     const { signal } = controller
-    const warnings: Error[] = []
-    const collect = (warning: Error): number => warnings.push(warning)
-    process.on('warning', collect)
-    const runs = Array.from({ length: 40 }, (_, i) => pool.run<number, number>('square', [i], run(signal)))
-    expect(getEventListeners(signal, 'abort').length).toBe(1)
-    expect((await Promise.all(runs)).flat()).toEqual(Array.from({ length: 40 }, (_, i) => i * i))
-    expect(getEventListeners(signal, 'abort').length).toBe(0)
+    const warnings = await warningsOf(async () => {
+      const runs = Array.from({ length: 40 }, (_, i) => pool.run<number, number>('square', [i], run(signal)))
+      expect(getEventListeners(signal, 'abort').length).toBe(1)
+      expect((await Promise.all(runs)).flat()).toEqual(Array.from({ length: 40 }, (_, i) => i * i))
+      expect(getEventListeners(signal, 'abort').length).toBe(0)
 
-    const stopped = Array.from({ length: 40 }, () => pool.run('sleep', [5, 5], run(signal)))
-    controller.abort('all')
-    for (const settled of await Promise.allSettled(stopped))
-      expect(settled).toEqual({ status: 'rejected', reason: 'all' })
-    expect(getEventListeners(signal, 'abort').length).toBe(0)
-    process.off('warning', collect)
+      const stopped = Array.from({ length: 40 }, () => pool.run('sleep', [5, 5], run(signal)))
+      controller.abort('all')
+      for (const settled of await Promise.allSettled(stopped))
+        expect(settled).toEqual({ status: 'rejected', reason: 'all' })
+      expect(getEventListeners(signal, 'abort').length).toBe(0)
+    })
     expect(warnings).toEqual([])
   })
 
