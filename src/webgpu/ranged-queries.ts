@@ -43,7 +43,8 @@ export class RangedQueries {
 
   /**
    * @param memoryBytes for work buffers, where there is a limit
-   * @returns the sum of a range, uncompressed big-endian; infinity where terms are kept for that of the query's last one
+   * @returns the sum of a range, uncompressed big-endian; infinity where terms are kept for that of the query's last
+   * one
    */
   async sum(
     assignment: GpuAssignment,

@@ -6,9 +6,10 @@
  * Run it in a process of its own: the memory of the whole process is what is measured. Growth is counted from an engine
  * that has proved nothing, so that the code of one synthesis thread (some 30 MiB, which the safety margin is for) is in
  * it. A proof given up before it reaches a device would start that thread first, but leaves a part of the circuit's
- * points on the CPU device, which reads them meanwhile: how many is chance. A phase's figure is the greatest resident set within it; what a phase before has touched and no allocator
- * gave back is in it. With `--idle` the engine is left alone for so long after the proof: the CPU device gives memory
- * back after a minute, and V8 takes it some seconds later.
+ * points on the CPU device, which reads them meanwhile: how many is chance. A phase's figure is the greatest resident
+ * set within it; what a phase before has touched and no allocator gave back is in it. With `--idle` the engine is left
+ * alone for so long after the proof: the CPU device gives memory back after a minute, and V8 takes it some seconds
+ * later.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
